@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -163,6 +164,19 @@ bool IsAddress(std::string_view text) {
          ParseNumber(text.substr(colon + 1)).has_value();
 }
 
+// Whether torchrun itself listens at MASTER_PORT (PyTorch 1.11 and later).
+bool HasAgentStore(const ReadVariable& read) {
+  return read("TORCHELASTIC_USE_AGENT_STORE") == "True";
+}
+
+// A folder that torchrun has made for this start of the ranks of one host, who
+// each have a folder in it; "": none.
+std::string FolderOfTorchrun(const ReadVariable& read) {
+  const std::filesystem::path error_file =
+      read("TORCHELASTIC_ERROR_FILE").value_or("");
+  return error_file.parent_path().parent_path();
+}
+
 absl::Status ReadMasterAddress(const ReadVariable& read,
                                RankIdentity& identity) {
   const std::optional<std::string> host = read("MASTER_ADDR");
@@ -170,8 +184,8 @@ absl::Status ReadMasterAddress(const ReadVariable& read,
   if (!read("MASTER_PORT").has_value()) {
     return InvalidArgument("MASTER_ADDR is set, but MASTER_PORT is not");
   }
-  SPILLWAY_ASSIGN_OR_RETURN(const int port,
-                            ReadNumber(read, "MASTER_PORT", 1, 0));
+  SPILLWAY_ASSIGN_OR_RETURN(int port, ReadNumber(read, "MASTER_PORT", 1, 0));
+  if (HasAgentStore(read)) ++port;
   const bool is_ipv6 = host->find(':') != std::string::npos;
   identity.rendezvous_address = is_ipv6 ? fmt::format("[{}]:{}", *host, port)
                                         : fmt::format("{}:{}", *host, port);
@@ -185,6 +199,11 @@ absl::Status ReadRendezvous(const ReadVariable& read, RankIdentity& identity) {
           .value_or(is_torchrun ? read("TORCHELASTIC_RUN_ID").value_or("")
                                 : "");
   const std::string place = read("SPILLWAY_RENDEZVOUS").value_or("");
+  if (place.empty() && is_torchrun && HasAgentStore(read) &&
+      identity.local_size == identity.size) {
+    identity.rendezvous_folder = FolderOfTorchrun(read);
+    if (!identity.rendezvous_folder.empty()) return absl::OkStatus();
+  }
   if (place.empty()) {
     return is_torchrun ? ReadMasterAddress(read, identity) : absl::OkStatus();
   }

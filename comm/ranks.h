@@ -47,7 +47,9 @@ struct RankIdentity {
 //
 // With every launcher, SPILLWAY_RUN_ID and SPILLWAY_RENDEZVOUS (a folder or
 // host:port) say where ranks meet; else, for torchrun, TORCHELASTIC_RUN_ID,
-// MASTER_ADDR and MASTER_PORT.
+// MASTER_ADDR and MASTER_PORT. Where torchrun itself listens at that port
+// (TORCHELASTIC_USE_AGENT_STORE), it is the port after it, and on a single host
+// the folder of this start, above that of TORCHELASTIC_ERROR_FILE.
 //
 // Errors: INVALID_ARGUMENT naming the variable for a rank without a size,
 // numbers that are none or do not fit each other, and a later launcher that

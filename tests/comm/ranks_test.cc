@@ -161,6 +161,32 @@ TEST(FindRankTest, TorchrunNamesItsRendezvous) {
   EXPECT_EQ(other.run_id, "own");
 }
 
+TEST(FindRankTest, StaysOffThePortThatTorchrunUses) {
+  Variables variables = {
+      {"RANK", "0"},
+      {"WORLD_SIZE", "4"},
+      {"LOCAL_RANK", "0"},
+      {"LOCAL_WORLD_SIZE", "2"},
+      {"MASTER_ADDR", "10.0.0.1"},
+      {"MASTER_PORT", "29500"},
+      {"TORCHELASTIC_RUN_ID", "abc"},
+      {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+      {"TORCHELASTIC_ERROR_FILE", "/tmp/run/attempt_1/0/error.json"}};
+  ASSERT_OK_AND_ASSIGN(const RankIdentity two_hosts, Find(variables));
+  EXPECT_EQ(two_hosts.rendezvous_address, "10.0.0.1:29501");
+  EXPECT_EQ(two_hosts.rendezvous_folder, "");
+  variables["WORLD_SIZE"] = "2";
+  ASSERT_OK_AND_ASSIGN(const RankIdentity one_host, Find(variables));
+  EXPECT_EQ(one_host.rendezvous_folder, "/tmp/run/attempt_1");
+  EXPECT_EQ(one_host.rendezvous_address, "");
+  variables.erase("TORCHELASTIC_ERROR_FILE");
+  ASSERT_OK_AND_ASSIGN(const RankIdentity no_folder, Find(variables));
+  EXPECT_EQ(no_folder.rendezvous_address, "10.0.0.1:29501");
+  variables["SPILLWAY_RENDEZVOUS"] = "meet";
+  ASSERT_OK_AND_ASSIGN(const RankIdentity given, Find(variables));
+  EXPECT_EQ(given.rendezvous_folder, "meet");
+}
+
 struct BadCase {
   Variables variables = {};
   std::string error = {};
