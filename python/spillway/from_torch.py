@@ -1,8 +1,10 @@
 """PyTorch modules: train them in the memory that there is."""
 
+import importlib.util
 import inspect
 import os
 import tempfile
+import warnings
 
 from ._spillway import import_onnx
 from .errors import InvalidArgument, Unavailable
@@ -60,19 +62,43 @@ def _input_names(module, count):
     return (names + [f"input_{i}" for i in range(len(names), count)])[:count]
 
 
+# An ONNX file is a protobuf message, of 2 GiB at most; some of it for the nodes.
+_MOST_BYTES_OF_A_FILE = 2**31 - 2**27
+
+# Weights that are in files beside the model's are read when a session begins.
+_folders = []
+
+
+def _weight_bytes(module):
+    return sum(tensor.numel() * tensor.element_size()
+               for tensor in module.state_dict().values())
+
+
+def _has_new_exporter(torch):
+    """Whether torch.onnx.export traces with torch.export by default (2.9)."""
+    dynamo = inspect.signature(torch.onnx.export).parameters.get("dynamo")
+    return (dynamo is not None and dynamo.default is True and
+            importlib.util.find_spec("onnxscript") is not None)
+
+
 def _export(module, examples, path):
-    """torch.onnx.export for training, of PyTorch 1.13 or newer."""
+    """torch.onnx.export of the module as it trains, of PyTorch 1.13 or newer."""
     torch = _torch()
-    settings = {"training": torch.onnx.TrainingMode.TRAINING,
-                "do_constant_folding": False,
-                "input_names": _input_names(module, len(examples))}
-    known = inspect.signature(torch.onnx.export).parameters
-    if "dynamo" in known:  # the exporter that keeps the names of weights
-        settings["dynamo"] = False
+    settings = {"input_names": _input_names(module, len(examples))}
+    if _has_new_exporter(torch):
+        settings |= {"dynamo": True, "optimize": False, "verbose": False,
+                     "external_data": _weight_bytes(module) > _MOST_BYTES_OF_A_FILE}
+    else:
+        settings |= {"training": torch.onnx.TrainingMode.TRAINING,
+                     "do_constant_folding": False}
+        if "dynamo" in inspect.signature(torch.onnx.export).parameters:
+            settings["dynamo"] = False
     was_training = module.training
     module.train()
     try:
-        torch.onnx.export(module, examples, path, **settings)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Exporting a model while it is in training")
+            torch.onnx.export(module, examples, path, **settings)
     finally:
         module.train(was_training)
 
@@ -99,8 +125,12 @@ def from_torch(module, example, **import_arguments):
     if not isinstance(module, torch.nn.Module):
         raise InvalidArgument(f"{module!r} is no torch.nn.Module")
     examples = example if isinstance(example, tuple) else (example,)
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "module.onnx")
-        _export(module, examples, path)
-        model = import_onnx(path, **import_arguments)
+    folder = tempfile.TemporaryDirectory()
+    path = os.path.join(folder.name, "module.onnx")
+    _export(module, examples, path)
+    model = import_onnx(path, **import_arguments)
+    if len(os.listdir(folder.name)) > 1:
+        _folders.append(folder)  # until the interpreter ends
+    else:
+        folder.cleanup()
     return TorchModel(module, model)
