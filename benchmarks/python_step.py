@@ -10,12 +10,8 @@ threads of the session), the least mean time of a step in microseconds.
 import argparse
 import time
 
-import numpy
 
-import spillway as sp
-
-
-def one_node():
+def one_node(sp):
     g = sp.GraphBuilder()
     [y] = g.add_op("Relu", [g.placeholder("x", "float32", (4,))])
     return g.forward_step({"y": y}, passes="none")
@@ -39,9 +35,11 @@ def main():
     parser.add_argument("--steps", type=int, default=5000)
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
+    import numpy
+    import spillway as sp
     x = numpy.ones(4, "float32")
     for device in ("inline", "cpu"):
-        with sp.Session(one_node(), device=device, threads=1) as session:
+        with sp.Session(one_node(sp), device=device, threads=1) as session:
             each = microseconds(lambda: session.run(x=x), arguments.steps, arguments.rounds)
         print(f"{device:8}{each:8.2f} us")
 

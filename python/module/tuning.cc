@@ -85,10 +85,15 @@ std::vector<std::pair<std::string, int64_t>> AtPeak(
   return buffers;
 }
 
+// For a prediction. Ranks that are here count where the profile has a network;
+// of others, it must be known.
 RunOptions OptionsFor(const Step& step, const py::kwargs& arguments) {
   RunOptions options = RunOptionsFrom(arguments);
-  if (step.training) {
-    options.step.network.workers = SizeOf(step.training->workers);
+  if (!step.training || !step.training->has_ranks()) return options;
+  const WorkersPtr& workers = step.training->workers;
+  options.step.communicator = CommunicatorOf(workers);
+  if (options.step.communicator == nullptr) {
+    options.step.network.workers = SizeOf(workers);
   }
   return options;
 }
@@ -100,9 +105,8 @@ Program PlacedProgram(const Step& step, const RunOptions& options) {
   return program;
 }
 
-std::shared_ptr<Prediction> SimulateStep(const StepPtr& step,
-                                         const py::kwargs& arguments) {
-  const RunOptions options = OptionsFor(*step, arguments);
+std::shared_ptr<Prediction> Predict(const StepPtr& step,
+                                    const RunOptions& options) {
   auto prediction = std::make_shared<Prediction>(Prediction{.step = step});
   {
     const py::gil_scoped_release released;
@@ -113,10 +117,18 @@ std::shared_ptr<Prediction> SimulateStep(const StepPtr& step,
   return prediction;
 }
 
+std::shared_ptr<Prediction> SimulateStep(const StepPtr& step,
+                                         const py::kwargs& arguments) {
+  return Predict(step, OptionsFor(*step, arguments));
+}
+
+// Bytes do not depend on the network, so it need not be known.
 std::shared_ptr<Prediction> MemoryOf(const StepPtr& step,
                                      const py::kwargs& arguments) {
   if (!arguments.contains("lms")) arguments["lms"] = "off";
-  return SimulateStep(step, arguments);
+  RunOptions options = OptionsFor(*step, arguments);
+  if (!options.step.network.network_gbps) options.step.network.workers = 1;
+  return Predict(step, options);
 }
 
 std::shared_ptr<Plan> TuneStepOf(const StepPtr& step,

@@ -5,13 +5,17 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/status_macros.h"
+#include "comm/launch/launch.h"
 #include "comm/open_communicator.h"
 #include "comm/ranks.h"
 #include "executor/gpu_of_rank.h"
 #include "pybind11/numpy.h"
+#include "pybind11/stl.h"
 #include "python/module/arrays.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
@@ -106,6 +110,23 @@ CommInfo InfoOf(const Workers& workers) {
   return {.backend = "self"};
 }
 
+// The exit status of the ranks, and why.
+py::tuple LaunchRanks(const std::vector<std::string>& command, int ranks,
+                      const std::string& log_folder, int max_restarts,
+                      double grace_seconds) {
+  const LaunchSpec spec = {
+      .ranks = ranks,
+      .command = command,
+      .max_restarts = max_restarts,
+      .grace = std::chrono::milliseconds(std::llround(grace_seconds * 1000)),
+      .log_folder = log_folder};
+  const LaunchResult result = [&] {
+    const py::gil_scoped_release released;
+    return ValueOrThrow(Launch(spec));
+  }();
+  return py::make_tuple(result.exit_status, result.reason);
+}
+
 using WorkersClass = py::class_<Workers, WorkersPtr>;
 
 // A getter of a member of CommInfo.
@@ -167,8 +188,12 @@ void BindWorkers(py::module_& module) {
       "late.");
   BindFacts(type);
   BindCalls(type);
-  module.def("workers", FindWorkers,
-             R"(The ranks that `spillway launch`, mpirun, torchrun or srun has
+  module.def("_launch", LaunchRanks, py::arg("command"), py::kw_only(),
+             py::arg("ranks"), py::arg("log_dir"), py::arg("max_restarts"),
+             py::arg("grace"));
+  module.def(
+      "workers", FindWorkers,
+      R"(The ranks that python -m spillway.launch, mpirun, torchrun or srun has
 started, and which of them this process is (docs/workers.md). Returns when all
 of them have called it. In a process that is alone: one rank.
 

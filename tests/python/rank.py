@@ -42,6 +42,7 @@ def main():
     model = sp.zoo(WORK.get("model", "mnist_deep"), batch_size=16)
     step = model.training_step(optimizer=sp.Momentum(0.01), workers=workers,
                                **WORK.get("step", {}))
+    assert sp.memory(step, threads=1).device_bytes > 0
     shape = step.inputs["images"][1][1:]
     session = sp.Session(step, evaluation=model.evaluation_step(), threads=1,
                          **WORK.get("session", {}))

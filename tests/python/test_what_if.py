@@ -87,6 +87,7 @@ def test_ranks_that_are_not_here():
     slow = sp.simulate(step, profile="p100_pcie", network_gbps=0.1)
     fast = sp.simulate(step, profile="p100_pcie", network_gbps=10.0)
     assert slow.step_ms > fast.step_ms > alone.step_ms
+    assert sp.memory(step).device_bytes == sp.memory(step, network_gbps=1.0).device_bytes
     with pytest.raises(sp.InvalidArgument, match="8 ranks that are only predicted"):
         sp.Session(step, device="cpu")
     with pytest.raises(sp.InvalidArgument, match="network_gbps"):

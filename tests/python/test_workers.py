@@ -144,6 +144,30 @@ def test_mpirun(tmp_path):
     assert results[0]["results"] == losses
 
 
+def launch(work, *flags):
+    return subprocess.run(
+        [sys.executable, "-m", "spillway.launch", *flags, RANK, json.dumps(work)],
+        env=environment(), capture_output=True, text=True, timeout=SECONDS)
+
+
+def test_our_own_launcher(tmp_path):
+    done = launch({"do": "steps"}, "-n", "2", "--log_dir", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    lines = sorted(done.stdout.splitlines())
+    assert [line[:4] for line in lines] == ["[0] ", "[1] "]
+    losses, checksum = accumulated(2)
+    for line in lines:
+        result = json.loads(line[4:])
+        assert (result["results"], result["checksum"]) == (losses, checksum)
+    assert json.loads((tmp_path / "rank_1.log").read_text())["rank"] == 1
+
+    done = launch({"do": "steps", "fails": [1]}, "-n", "2")
+    assert done.returncode == 1
+    assert "this rank gives up" in done.stderr and "ended with exit status 1" in done.stderr
+    done = launch({}, "-n", "0")
+    assert done.returncode != 0 and "ranks" in done.stderr
+
+
 def check_torchrun(out):
     results = [json.loads(line) for line in out.splitlines()]
     _, checksum = accumulated(2)
