@@ -26,6 +26,14 @@ namespace {
 
 namespace py = pybind11;
 
+// What an ONNX model is trained for; a model of the zoo knows.
+struct LossChoice {
+  std::optional<OnnxLoss> loss = {};
+  std::string output = {};  // that the loss takes; empty: the first
+
+  bool is_given() const { return loss.has_value() || !output.empty(); }
+};
+
 // A network, before it is known what is done with it.
 class Model {
  public:
@@ -34,7 +42,7 @@ class Model {
 
   // Appends the forward pass with the loss, for training.
   virtual absl::StatusOr<ForwardPhase> Train(GraphBuilder& g,
-                                             std::optional<OnnxLoss> loss) = 0;
+                                             const LossChoice& loss) = 0;
   // Appends the forward pass as it runs after training.
   virtual absl::StatusOr<Outputs> Evaluate(GraphBuilder& g) = 0;
   // Of what was appended.
@@ -52,8 +60,8 @@ class ZooModel : public Model {
   std::string name() const override { return name_; }
 
   absl::StatusOr<ForwardPhase> Train(GraphBuilder& g,
-                                     std::optional<OnnxLoss> loss) override {
-    if (loss) {
+                                     const LossChoice& loss) override {
+    if (loss.is_given()) {
       return InvalidArgument(
           "loss: a model of the zoo has its own, so it must be None");
     }
@@ -108,10 +116,10 @@ class ImportedModel : public Model {
   std::string name() const override { return name_; }
 
   absl::StatusOr<ForwardPhase> Train(GraphBuilder& g,
-                                     std::optional<OnnxLoss> loss) override {
+                                     const LossChoice& loss) override {
     OnnxImportOptions options = options_;
-    options.training = OnnxTrainingOptions();
-    if (loss) options.training->loss = *loss;
+    options.training = OnnxTrainingOptions{.output = loss.output};
+    if (loss.loss) options.training->loss = *loss.loss;
     SPILLWAY_ASSIGN_OR_RETURN(network_, model_->AddTo(g, options));
     ForwardPhase phase = {.labels = network_.target, .loss = network_.loss};
     for (const OnnxValue& input : network_.inputs) {
@@ -150,13 +158,13 @@ class ImportedModel : public Model {
 };
 
 StepPtr TrainingStep(Model& model, py::handle loss, py::handle optimizer,
-                     const py::kwargs& arguments) {
-  std::optional<OnnxLoss> onnx_loss;
-  if (!loss.is_none()) onnx_loss = ChoiceOf(loss, kLosses);
+                     const std::string& output, const py::kwargs& arguments) {
+  LossChoice choice = {.output = output};
+  if (!loss.is_none()) choice.loss = ChoiceOf(loss, kLosses);
   TrainingSettings settings = TrainingSettingsFrom(optimizer, arguments);
   settings.spec.name = model.name();
   settings.spec.forward = [&](GraphBuilder& g, int64_t /*rows*/) {
-    return model.Train(g, onnx_loss);
+    return model.Train(g, choice);
   };
   TrainingPrograms programs =
       ValueOrThrow(MakeTrainingPrograms(settings.plan(), settings.spec));
@@ -253,13 +261,14 @@ void BindModels(py::module_& module) {
       module, "Model", "A network for one batch size, of which steps are made.")
       .def_property_readonly("name", &Model::name)
       .def("training_step", TrainingStep, py::arg("loss") = py::none(),
-           py::arg("optimizer") = "sgd",
+           py::arg("optimizer") = "sgd", py::arg("output") = "",
            R"(The step that trains the network: forward, backward, update.
 
 loss: of an ONNX model, "sparse_softmax_cross_entropy" (the default),
     "sigmoid_cross_entropy", "mean_squared_error", "mean_absolute_error" or
     "output" (the first output is the loss). None for a model of the zoo.
 optimizer: spillway.Momentum(0.1), say, or a name: "sgd", "momentum", "adam".
+output: of an ONNX model, the output that the loss takes; "": the first.
 
 Keyword arguments: weight_decay, clip_norm, clip_value, loss_scale (1),
 fused_update (True: each variable is updated as soon as its gradient exists),

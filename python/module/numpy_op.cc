@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -105,18 +106,46 @@ absl::StatusOr<std::vector<TensorType>> InferForward(const InferContext& node) {
   return types;
 }
 
-// `wanted`: the inputs of the forward node whose gradients are computed. They
-// are among this node's first inputs.
+// What a NumPyOpGrad reads: inputs and outputs of the forward node, and the
+// gradients of those outputs that one has reached. It computes those of the
+// inputs that are wanted.
+struct BackwardNode {
+  int64_t num_inputs = 0;
+  int64_t num_outputs = 0;
+  std::vector<int64_t> reached = {};
+  std::vector<int64_t> wanted = {};
+};
+
+bool AreBelow(const std::vector<int64_t>& numbers, int64_t limit) {
+  return std::ranges::all_of(numbers, [limit](int64_t number) {
+    return number >= 0 && number < limit;
+  });
+}
+
+absl::StatusOr<BackwardNode> ReadBackward(const Attributes& attributes,
+                                          std::span<const TensorType> inputs) {
+  BackwardNode node;
+  SPILLWAY_ASSIGN_OR_RETURN(node.num_inputs, attributes.GetInt("num_inputs"));
+  SPILLWAY_ASSIGN_OR_RETURN(node.reached, attributes.GetInts("reached"));
+  SPILLWAY_ASSIGN_OR_RETURN(node.wanted, attributes.GetInts("wanted"));
+  node.num_outputs = static_cast<int64_t>(inputs.size()) - node.num_inputs -
+                     static_cast<int64_t>(node.reached.size());
+  if (node.num_inputs < 1 || node.num_outputs < 1 ||
+      !AreBelow(node.reached, node.num_outputs) ||
+      !AreBelow(node.wanted, node.num_inputs)) {
+    return InvalidArgument(
+        "num_inputs, reached and wanted do not fit the inputs");
+  }
+  return node;
+}
+
 absl::StatusOr<std::vector<TensorType>> InferBackward(
     const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(node.attributes.GetString("function").status());
-  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted,
-                            node.attributes.GetInts("wanted"));
+  SPILLWAY_ASSIGN_OR_RETURN(const BackwardNode read,
+                            ReadBackward(node.attributes, node.inputs));
   std::vector<TensorType> types;
-  for (const int64_t input : wanted) {
-    if (input < 0 || input >= static_cast<int64_t>(node.inputs.size())) {
-      return InvalidArgument("wanted must have numbers of inputs");
-    }
+  for (const int64_t input : read.wanted) {
     types.push_back(node.inputs[static_cast<size_t>(input)]);
   }
   return types;
@@ -217,6 +246,7 @@ class NumPyKernel : public Kernel {
   virtual void Call(const KernelContext& context) const = 0;
 
   const Functions& functions() const { return *functions_; }
+  const std::vector<TensorType>& inputs() const { return inputs_; }
   const std::vector<TensorType>& outputs() const { return outputs_; }
 
   // Arrays of the inputs [begin, end).
@@ -228,7 +258,6 @@ class NumPyKernel : public Kernel {
     }
     return arrays;
   }
-  size_t num_inputs() const { return inputs_.size(); }
 
  private:
   std::vector<TensorType> inputs_;
@@ -250,7 +279,7 @@ class ForwardKernel final : public NumPyKernel {
  private:
   void Call(const KernelContext& context) const override {
     const std::vector<py::object> results = Results(functions().forward(
-        *py::tuple(py::cast(Arrays(context, 0, num_inputs())))));
+        *py::tuple(py::cast(Arrays(context, 0, inputs().size())))));
     CheckCount(results.size(), outputs().size(), "arrays");
     for (size_t i = 0; i < results.size(); ++i) {
       CopyTo(results[i], outputs()[i], fmt::format("output {}", i),
@@ -262,36 +291,32 @@ class ForwardKernel final : public NumPyKernel {
 // backward(inputs, outputs, gradients)
 class BackwardKernel final : public NumPyKernel {
  public:
-  BackwardKernel(const KernelRequest& node, std::string name,
-                 const Functions* functions, size_t num_inputs,
-                 std::vector<int64_t> reached, std::vector<int64_t> wanted)
-      : NumPyKernel(node, std::move(name), functions),
-        forward_inputs_(num_inputs),
-        reached_(std::move(reached)),
-        wanted_(std::move(wanted)) {
-    forward_outputs_.assign(node.inputs.begin() + num_inputs,
-                            node.inputs.end() - reached_.size());
-  }
+  BackwardKernel(const KernelRequest& request, std::string name,
+                 const Functions* functions, BackwardNode node)
+      : NumPyKernel(request, std::move(name), functions),
+        node_(std::move(node)) {}
 
  private:
   void Call(const KernelContext& context) const override {
-    const size_t first_gradient = forward_inputs_ + forward_outputs_.size();
+    const auto first_output = static_cast<size_t>(node_.num_inputs);
+    const size_t first_gradient =
+        first_output + static_cast<size_t>(node_.num_outputs);
     const std::vector<py::array> reached =
-        Arrays(context, first_gradient, num_inputs());
+        Arrays(context, first_gradient, inputs().size());
     std::vector<py::array> gradients;
-    for (const TensorType& type : forward_outputs_) {
-      gradients.push_back(Zeros(type));
+    for (size_t i = first_output; i < first_gradient; ++i) {
+      gradients.push_back(Zeros(inputs()[i]));
     }
-    for (size_t i = 0; i < reached_.size(); ++i) {
-      gradients[static_cast<size_t>(reached_[i])] = reached[i];
+    for (size_t i = 0; i < reached.size(); ++i) {
+      gradients[static_cast<size_t>(node_.reached[i])] = reached[i];
     }
     const std::vector<py::object> results = Results(functions().backward(
-        py::tuple(py::cast(Arrays(context, 0, forward_inputs_))),
-        py::tuple(py::cast(Arrays(context, forward_inputs_, first_gradient))),
+        py::tuple(py::cast(Arrays(context, 0, first_output))),
+        py::tuple(py::cast(Arrays(context, first_output, first_gradient))),
         py::tuple(py::cast(gradients))));
-    CheckCount(results.size(), forward_inputs_, "gradients");
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      const auto input = static_cast<size_t>(wanted_[i]);
+    CheckCount(results.size(), first_output, "gradients");
+    for (size_t i = 0; i < node_.wanted.size(); ++i) {
+      const auto input = static_cast<size_t>(node_.wanted[i]);
       if (results[input].is_none()) {
         std::memset(context.outputs[i], 0,
                     static_cast<size_t>(outputs()[i].num_bytes()));
@@ -303,10 +328,7 @@ class BackwardKernel final : public NumPyKernel {
     }
   }
 
-  size_t forward_inputs_;
-  std::vector<TensorType> forward_outputs_;
-  std::vector<int64_t> reached_;
-  std::vector<int64_t> wanted_;
+  BackwardNode node_;
 };
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeForward(const KernelRequest& node) {
@@ -317,19 +339,14 @@ absl::StatusOr<std::unique_ptr<Kernel>> MakeForward(const KernelRequest& node) {
 }
 
 absl::StatusOr<std::unique_ptr<Kernel>> MakeBackward(
-    const KernelRequest& node) {
+    const KernelRequest& request) {
   SPILLWAY_ASSIGN_OR_RETURN(std::string name,
-                            node.attributes.GetString("function"));
-  SPILLWAY_ASSIGN_OR_RETURN(const int64_t num_inputs,
-                            node.attributes.GetInt("num_inputs"));
-  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> reached,
-                            node.attributes.GetInts("reached"));
-  SPILLWAY_ASSIGN_OR_RETURN(std::vector<int64_t> wanted,
-                            node.attributes.GetInts("wanted"));
+                            request.attributes.GetString("function"));
+  SPILLWAY_ASSIGN_OR_RETURN(BackwardNode node,
+                            ReadBackward(request.attributes, request.inputs));
   SPILLWAY_ASSIGN_OR_RETURN(const Functions* functions, Find(name));
-  return std::make_unique<BackwardKernel>(
-      node, std::move(name), functions, static_cast<size_t>(num_inputs),
-      std::move(reached), std::move(wanted));
+  return std::make_unique<BackwardKernel>(request, std::move(name), functions,
+                                          std::move(node));
 }
 
 std::vector<std::string> Numbered(const char* letters, int count) {

@@ -375,6 +375,11 @@ void BindPlannedTimes(PlanClass& type) {
           field([](const Result& r) { return r.step.is_necessary; }),
           "Whether the step does not fit without swaps and recomputation.")
       .def_property_readonly(
+          "recipe",
+          field([](const Result& r) { return r.step.chosen.recipe.name; }),
+          "What was chosen of those tried, \"joint, 0.0 % of the budget kept "
+          "free\" say.")
+      .def_property_readonly(
           "reason", field([](const Result& r) { return r.step.reason; }))
       .def_property_readonly("interrupted", field([](const Result& r) {
                                return r.step.interrupted;

@@ -84,7 +84,7 @@ def _plan_facts(plan):
     budget = plan.device_memory
     return [
         ("step", plan.step.name),
-        ("chosen", plan.reason),
+        ("chosen", f"{plan.recipe}: {plan.reason}"),
         ("device", _with_bytes(plan.device_bytes) +
          (f", budget {format_bytes(budget)}" if budget else "")),
         ("host", _with_bytes(plan.host_bytes)),
