@@ -36,6 +36,11 @@ constexpr double kLaterPart = 1.0 / 8;
 constexpr double kWarmPart = 1.0 / 6;
 constexpr double kWarmBound = 1.025;
 
+// A step that is so much slower than the bound is also searched for from larger
+// budgets, these factors of the given one, down to it.
+constexpr double kFarBound = 1.03;
+constexpr std::array<double, 5> kLargerBudgets = {1.5, 1.35, 1.2, 1.1, 1};
+
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
 
@@ -89,9 +94,8 @@ class OrderSearch {
         StopRequested(candidates_.stop)) {
       return false;
     }
-    std::vector<Fates> seeds;
-    if (StartsHere()) seeds.push_back(candidates_.start->fates);
-    found_ = SearchFates(Player(0), seeds, Options(kFirstPart));
+    if (StartsHere()) SearchFrom(candidates_.start->fates, kFirstPart);
+    if (!IsWarm()) Take(SearchFates(Player(0), {}, Options(kFirstPart)));
     return found_.has_value();
   }
 
@@ -99,13 +103,30 @@ class OrderSearch {
 
   // Whether an offer fits. After Begin() was true.
   absl::StatusOr<bool> Offer() {
+    SPILLWAY_ASSIGN_OR_RETURN(bool fits, OfferFrom(1));
+    if (!IsFar() || !SearchFromLargerBudgets()) return fits;
+    SPILLWAY_ASSIGN_OR_RETURN(const bool fits_now, OfferFrom(kLaterPart));
+    return fits || fits_now;
+  }
+
+ private:
+  // Whether the fates to start from belong to this order.
+  bool StartsHere() const {
+    return candidates_.start != nullptr &&
+           candidates_.start->schedule.order == space_.schedule.order &&
+           candidates_.start->fates.of_gap.size() == space_.num_gaps();
+  }
+
+  // Searches from what was found, within the budget and slightly smaller ones,
+  // and offers each result. `part`: of the plays within the budget itself.
+  absl::StatusOr<bool> OfferFrom(double part) {
     bool fits = false;
     std::optional<std::vector<Fate>> offered;
     for (const double slack : kFateSlacks) {
       const bool is_first = slack == 0;
       if (!is_first && StopRequested(candidates_.stop)) break;
       if (candidates_.is_settled(bound_.step_ns)) break;
-      JointSearchOptions search = Options(is_first ? 1 : kLaterPart);
+      JointSearchOptions search = Options(is_first ? part : kLaterPart);
       if (!is_first) search.heat /= 4;
       search.usual_seeds = false;
       found_ = SearchFates(Player(slack), {found_->fates}, search);
@@ -120,18 +141,48 @@ class OrderSearch {
     return fits;
   }
 
- private:
-  // Whether the fates to start from belong to this order.
-  bool StartsHere() const {
-    return candidates_.start != nullptr &&
-           candidates_.start->schedule.order == space_.schedule.order &&
-           candidates_.start->fates.of_gap.size() == space_.num_gaps();
+  // Takes what a search from these fates alone finds if it is faster.
+  void SearchFrom(const Fates& fates, double part) {
+    JointSearchOptions search = Options(part);
+    search.usual_seeds = false;
+    Take(SearchFates(Player(0), {fates}, search));
+  }
+
+  void Take(std::optional<JointStep> step) {
+    if (step && (!found_ || step->Key() < found_->Key())) {
+      found_ = std::move(step);
+    }
+  }
+
+  // Whether the best step is so far above the bound that more of the search
+  // may help, in a graph that is small enough for it.
+  bool IsFar() const {
+    return !candidates_.takes_first && NumPlays() == kMostPlays &&
+           !candidates_.is_settled(static_cast<int64_t>(
+               kFarBound * static_cast<double>(bound_.step_ns))) &&
+           !StopRequested(candidates_.stop);
+  }
+
+  // In a narrow budget, a search that begins far from a good choice stays
+  // there. So this one begins where there is room, and goes down budget by
+  // budget. Whether it found a step that could be the best.
+  bool SearchFromLargerBudgets() {
+    std::vector<Fates> seeds;
+    for (const double factor : kLargerBudgets) {
+      JointSearchOptions search = Options(factor == 1 ? 1 : kLaterPart);
+      if (factor > 1) search.bound_ns = 0;
+      search.usual_seeds = seeds.empty();
+      found_ = SearchFates(Player(1 - factor), seeds, search);
+      if (!found_ || StopRequested(candidates_.stop)) return false;
+      seeds = {found_->fates};
+    }
+    return !candidates_.is_settled(found_ns());
   }
 
   bool IsWarm() const {
-    if (candidates_.start == nullptr) return false;
-    return !found_ || static_cast<double>(found_->played.step_ns) <=
-                          kWarmBound * static_cast<double>(bound_.step_ns);
+    return candidates_.start != nullptr && found_ &&
+           static_cast<double>(found_->played.step_ns) <=
+               kWarmBound * static_cast<double>(bound_.step_ns);
   }
 
   JointPlayer Player(double slack) const {
@@ -145,13 +196,17 @@ class OrderSearch {
                                 candidates_.near_bound);
   }
 
+  double NumPlays() const {
+    const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
+    return std::clamp(kWork / steps, kLeastPlays, kMostPlays);
+  }
+
   JointSearchOptions Options(double part) const {
     JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
                                   .plays = 0,
                                   .bound_ns = NearBoundNs(),
                                   .stop = candidates_.stop};
-    const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
-    const double plays = std::clamp(kWork / steps, kLeastPlays, kMostPlays);
+    const double plays = NumPlays();
     options.fit_plays = static_cast<int64_t>(plays * kFirstPart);
     if (candidates_.takes_first) return options;
     if (IsWarm()) part *= kWarmPart;

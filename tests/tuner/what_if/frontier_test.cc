@@ -70,12 +70,14 @@ TEST(FrontierTest, LessMemoryIsNeverFasterAndEachPlanFits) {
 TEST(FrontierTest, IsCloseToWhatTheTunerFindsForEachBudgetAlone) {
   const Program program = SmallResNet();
   ASSERT_OK_AND_ASSIGN(const Frontier frontier, SmallFrontier());
-  for (size_t i = 4; i < frontier.points.size(); i += 6) {
+  const size_t last = frontier.points.size() - 1;
+  // Narrow budgets are the ones in which a search stays where it begins.
+  for (const size_t i : {size_t{4}, last - 4, last - 2, last - 1, last}) {
     StepOptions options = OnP100();
     options.device_memory = frontier.points[i].device_memory;
     ASSERT_OK_AND_ASSIGN(const TuneResult alone, Tune(program, options));
     EXPECT_LE(static_cast<double>(frontier.points[i].step_ns),
-              1.03 * static_cast<double>(alone.step.chosen.step.step_ns))
+              1.06 * static_cast<double>(alone.step.chosen.step.step_ns))
         << "at " << *options.device_memory << " bytes";
   }
 }
