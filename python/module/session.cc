@@ -76,6 +76,9 @@ std::unique_ptr<SessionHandle> MakeSession(const StepPtr& step,
   if (!plan.is_none()) {
     saved = PlanFrom(plan, programs[0].graph);
     options.step.plan = &saved;
+    if (!options.step.device_memory && saved.device_memory) {
+      options.step.device_memory = *saved.device_memory + step->update_bytes();
+    }
   }
   return std::make_unique<SessionHandle>(step, evaluation, std::move(programs),
                                          options.step);

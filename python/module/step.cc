@@ -16,6 +16,7 @@
 #include "python/module/numpy_op.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
+#include "tuner/prepare_step.h"
 
 namespace spillway::python {
 namespace {
@@ -132,6 +133,13 @@ ValueId Step::output(const std::string& wanted) const {
     if (name == wanted) return id;
   }
   return {};
+}
+
+int64_t Step::update_bytes() const {
+  if (programs.size() == 1) return 0;
+  std::vector<const Program*> all;
+  for (const Program& program : programs) all.push_back(&program);
+  return ValueOrThrow(BytesOfOtherResidents(all, Ops())).front();
 }
 
 Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,

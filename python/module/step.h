@@ -68,6 +68,9 @@ struct Step {
   std::vector<std::string> data_inputs() const;
   // Invalid: there is none.
   ValueId output(const std::string& name) const;
+  // Of the device, for what only the update has, an optimizer's slots: a
+  // session needs them beside the plan of the first program.
+  int64_t update_bytes() const;
 };
 using StepPtr = std::shared_ptr<const Step>;
 

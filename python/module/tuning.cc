@@ -33,6 +33,7 @@ namespace py = pybind11;
 // A result of simulate, with the step.
 struct Prediction {
   StepPtr step = {};
+  int64_t update_bytes = 0;  // Step::update_bytes; not part of the result
   StepPrediction result = {};
 };
 
@@ -89,6 +90,10 @@ std::vector<std::pair<std::string, int64_t>> AtPeak(
 // of others, it must be known.
 RunOptions OptionsFor(const Step& step, const py::kwargs& arguments) {
   RunOptions options = RunOptionsFrom(arguments);
+  if (options.step.device_memory) {
+    int64_t& budget = *options.step.device_memory;
+    budget = std::max<int64_t>(1, budget - step.update_bytes());
+  }
   if (!step.training || !step.training->has_ranks()) return options;
   const WorkersPtr& workers = step.training->workers;
   options.step.communicator = CommunicatorOf(workers);
@@ -107,7 +112,8 @@ Program PlacedProgram(const Step& step, const RunOptions& options) {
 
 std::shared_ptr<Prediction> Predict(const StepPtr& step,
                                     const RunOptions& options) {
-  auto prediction = std::make_shared<Prediction>(Prediction{.step = step});
+  auto prediction = std::make_shared<Prediction>(
+      Prediction{.step = step, .update_bytes = step->update_bytes()});
   {
     const py::gil_scoped_release released;
     prediction->result =
@@ -152,6 +158,9 @@ std::shared_ptr<Plan> TuneStepOf(const StepPtr& step,
   }();
   ThrowIfInterrupted();
   plan->result = ValueOrThrow(std::move(tuned));
+  plan->update_bytes = step->update_bytes();
+  plan->device_memory = plan->result.options.device_memory;
+  if (plan->device_memory) *plan->device_memory += plan->update_bytes;
   return plan;
 }
 
@@ -261,11 +270,20 @@ auto Field(Get get) {
   return [get](const T& object) { return get(object.result); };
 }
 
+// A getter of bytes, to which those of the update come.
+template <typename T, typename Get>
+auto WithUpdate(Get get) {
+  return [get](const T& object) {
+    return get(object.result) + object.update_bytes;
+  };
+}
+
 using PredictionClass = py::class_<Prediction, std::shared_ptr<Prediction>>;
 
 void BindPredictedBytes(PredictionClass& type) {
   using Result = StepPrediction;
   const auto field = [](auto get) { return Field<Prediction>(get); };
+  const auto with_update = [](auto get) { return WithUpdate<Prediction>(get); };
   type.def_readonly("step", &Prediction::step)
       .def_property_readonly("fits",
                              field([](const Result& r) { return r.fits.ok(); }))
@@ -275,21 +293,22 @@ void BindPredictedBytes(PredictionClass& type) {
                              "Why it does not fit; empty if it does.")
       .def_property_readonly(
           "device_bytes",
-          field([](const Result& r) { return r.plan.device_bytes; }),
+          with_update([](const Result& r) { return r.plan.device_bytes; }),
           "Bytes of device memory; of the smallest plan if it does not fit.")
       .def_property_readonly("host_bytes", field([](const Result& r) {
                                return r.plan.host_bytes;
                              }))
       .def_property_readonly(
           "resident_bytes",
-          field([](const Result& r) { return r.plan.resident_bytes; }),
+          with_update([](const Result& r) { return r.plan.resident_bytes; }),
           "Of these, what outlives a step: variables and constants.")
       .def_property_readonly(
           "smallest_device_bytes",
-          field([](const Result& r) { return r.smallest_device_bytes; }),
+          with_update([](const Result& r) { return r.smallest_device_bytes; }),
           "What suffices without swaps, in the best order of the nodes.")
       .def_property_readonly(
-          "floor_bytes", field([](const Result& r) { return r.floor.bytes; }),
+          "floor_bytes",
+          with_update([](const Result& r) { return r.floor.bytes; }),
           "The largest working set of one node: no choice of swaps and "
           "recomputation needs less.")
       .def_property_readonly("floor_node", [](const Prediction& p) {
@@ -335,20 +354,19 @@ using PlanClass = py::class_<Plan, std::shared_ptr<Plan>>;
 void BindPlannedBytes(PlanClass& type) {
   using Result = TuneResult;
   const auto field = [](auto get) { return Field<Plan>(get); };
+  const auto with_update = [](auto get) { return WithUpdate<Plan>(get); };
   type.def_readonly("step", &Plan::step)
-      .def_property_readonly("device_bytes", field([](const Result& r) {
+      .def_property_readonly("device_bytes", with_update([](const Result& r) {
                                return r.step.chosen.plan.device_bytes;
                              }))
       .def_property_readonly("host_bytes", field([](const Result& r) {
                                return r.step.chosen.plan.host_bytes;
                              }))
-      .def_property_readonly("resident_bytes", field([](const Result& r) {
+      .def_property_readonly("resident_bytes", with_update([](const Result& r) {
                                return r.step.chosen.plan.resident_bytes;
                              }))
-      .def_property_readonly("device_memory", field([](const Result& r) {
-                               return r.options.device_memory;
-                             }),
-                             "The budget, in bytes.");
+      .def_readonly("device_memory", &Plan::device_memory,
+                    "The budget, in bytes.");
 }
 
 void BindPlannedTimes(PlanClass& type) {
@@ -387,7 +405,8 @@ void BindPlannedTimes(PlanClass& type) {
       .def_property_readonly(
           "profile", field([](const Result& r) { return r.profile.name; }))
       .def_property_readonly(
-          "floor_bytes", field([](const Result& r) { return r.floor.bytes; }))
+          "floor_bytes",
+          WithUpdate<Plan>([](const Result& r) { return r.floor.bytes; }))
       .def_property_readonly(
           "floor_node", field([](const Result& r) { return r.floor_node; }))
       .def_property_readonly("tried", Tried,

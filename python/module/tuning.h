@@ -2,6 +2,9 @@
 #ifndef SPILLWAY_PYTHON_MODULE_TUNING_H_
 #define SPILLWAY_PYTHON_MODULE_TUNING_H_
 
+#include <cstdint>
+#include <optional>
+
 #include "pybind11/pybind11.h"
 #include "python/module/step.h"
 #include "tuner/tune.h"
@@ -12,7 +15,10 @@ namespace spillway::python {
 struct Plan {
   StepPtr step = {};
   Program program = {};  // the step's, with its nodes on device and host
+  // Of the program alone, in the budget that the update leaves to it.
   TuneResult result = {};
+  int64_t update_bytes = 0;                   // Step::update_bytes
+  std::optional<int64_t> device_memory = {};  // the budget with these
 };
 
 void BindTuning(pybind11::module_& module);

@@ -91,6 +91,23 @@ def test_a_budget_changes_no_bit():
     assert results[0] == results[1]
 
 
+def test_memory_and_plans_have_the_slots_of_the_update(tmp_path):
+    model = sp.zoo("resnet20", batch_size=8)
+    options = {"device": "cpu", "threads": 1}
+    step = model.training_step(optimizer=sp.Adam(), accumulate=2)
+    needed = sp.memory(step, **options)
+    with sp.Session(step, **options, lms="off") as session:
+        assert session.memory["predicted_device_bytes"] == needed.device_bytes
+    budget = needed.smallest_device_bytes * 7 // 10
+    plan = sp.tune(step, device_memory=budget, **options)
+    assert plan.device_bytes <= budget == plan.device_memory
+    path = tmp_path / "plan.json"
+    plan.save(path)
+    for chosen in (plan, path):
+        with sp.Session(step, plan=chosen, **options) as session:
+            assert session.memory["predicted_device_bytes"] == plan.device_bytes
+
+
 def test_what_cannot_be_divided_is_said():
     with pytest.raises(sp.InvalidArgument, match="loss and accuracy, not images"):
         g, loss, _ = build_net()
