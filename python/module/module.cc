@@ -3,17 +3,17 @@
 
 #include "base/log.h"
 #include "pybind11/pybind11.h"
-#include "python/module/buckets.h"
-#include "python/module/datasets.h"
-#include "python/module/graph_builder.h"
-#include "python/module/optimizers.h"
-#include "python/module/profile.h"
-#include "python/module/session.h"
+#include "python/module/graph/graph_builder.h"
+#include "python/module/graph/optimizers.h"
+#include "python/module/graph/step.h"
+#include "python/module/planning/profile.h"
+#include "python/module/planning/tuning.h"
+#include "python/module/running/buckets.h"
+#include "python/module/running/datasets.h"
+#include "python/module/running/session.h"
+#include "python/module/running/train.h"
+#include "python/module/running/workers.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
-#include "python/module/train.h"
-#include "python/module/tuning.h"
-#include "python/module/workers.h"
 
 namespace {
 

@@ -12,8 +12,8 @@
 #include "lms/options.h"
 #include "pybind11/functional.h"
 #include "pybind11/stl.h"
-#include "python/module/numpy_op.h"
-#include "python/module/profile.h"
+#include "python/module/graph/numpy_op.h"
+#include "python/module/planning/profile.h"
 #include "python/module/status.h"
 
 namespace spillway::python {

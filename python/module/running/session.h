@@ -1,6 +1,6 @@
 // The class Session of Python: variables, a device, and steps over them.
-#ifndef SPILLWAY_PYTHON_MODULE_SESSION_H_
-#define SPILLWAY_PYTHON_MODULE_SESSION_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_SESSION_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_SESSION_H_
 
 #include <memory>
 #include <mutex>
@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "executor/session/session.h"
 #include "pybind11/pybind11.h"
+#include "python/module/graph/step.h"
+#include "python/module/running/updates.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
-#include "python/module/updates.h"
 #include "tuner/step_options.h"
 
 namespace spillway::python {
@@ -82,4 +82,4 @@ void BindSession(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_SESSION_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_SESSION_H_

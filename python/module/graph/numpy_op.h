@@ -5,8 +5,8 @@
 //
 // The attribute `function` names an entry of a table of this process, so a
 // graph that was saved runs only where the same functions are in use.
-#ifndef SPILLWAY_PYTHON_MODULE_NUMPY_OP_H_
-#define SPILLWAY_PYTHON_MODULE_NUMPY_OP_H_
+#ifndef SPILLWAY_PYTHON_MODULE_GRAPH_NUMPY_OP_H_
+#define SPILLWAY_PYTHON_MODULE_GRAPH_NUMPY_OP_H_
 
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace spillway::python {
 
-class Builder;  // python/module/graph_builder.h
+class Builder;  // python/module/graph/graph_builder.h
 struct Value;
 
 // Those of the library, and the two ops; for all graphs and sessions of the
@@ -40,4 +40,4 @@ extern const char* const kNumPyOpDoc;
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_NUMPY_OP_H_
+#endif  // SPILLWAY_PYTHON_MODULE_GRAPH_NUMPY_OP_H_

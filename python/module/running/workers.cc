@@ -1,4 +1,4 @@
-#include "python/module/workers.h"
+#include "python/module/running/workers.h"
 
 #include <fmt/format.h>
 

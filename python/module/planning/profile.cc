@@ -1,4 +1,4 @@
-#include "python/module/profile.h"
+#include "python/module/planning/profile.h"
 
 #include <fmt/format.h>
 
@@ -9,9 +9,9 @@
 
 #include "base/status_macros.h"
 #include "pybind11/stl.h"
+#include "python/module/graph/step.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
 #include "tuner/profile/measure_profile.h"
 #include "tuner/profile/resolve_profile.h"
 

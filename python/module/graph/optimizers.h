@@ -1,11 +1,11 @@
 // Optimizers, and how a step trains, from Python's arguments.
-#ifndef SPILLWAY_PYTHON_MODULE_OPTIMIZERS_H_
-#define SPILLWAY_PYTHON_MODULE_OPTIMIZERS_H_
+#ifndef SPILLWAY_PYTHON_MODULE_GRAPH_OPTIMIZERS_H_
+#define SPILLWAY_PYTHON_MODULE_GRAPH_OPTIMIZERS_H_
 
 #include <cstdint>
 
 #include "pybind11/pybind11.h"
-#include "python/module/workers.h"
+#include "python/module/running/workers.h"
 #include "training/loop/micro_batches.h"
 #include "training/loop/training_programs.h"
 
@@ -34,4 +34,4 @@ TrainingSettings TrainingSettingsFrom(pybind11::handle optimizer,
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_OPTIMIZERS_H_
+#endif  // SPILLWAY_PYTHON_MODULE_GRAPH_OPTIMIZERS_H_

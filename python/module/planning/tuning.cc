@@ -1,4 +1,4 @@
-#include "python/module/tuning.h"
+#include "python/module/planning/tuning.h"
 
 #include <fmt/format.h>
 

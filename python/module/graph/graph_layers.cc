@@ -10,7 +10,7 @@
 #include "models/layers/volume_layers.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
-#include "python/module/graph_builder.h"
+#include "python/module/graph/graph_builder.h"
 #include "python/module/options.h"
 
 namespace spillway::python {

@@ -1,4 +1,4 @@
-#include "python/module/buckets.h"
+#include "python/module/running/buckets.h"
 
 #include <cstdint>
 #include <map>
@@ -12,10 +12,10 @@
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
 #include "python/module/callbacks.h"
-#include "python/module/feeds.h"
+#include "python/module/graph/step.h"
 #include "python/module/options.h"
+#include "python/module/running/feeds.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
 #include "training/checkpoint.h"
 #include "tuner/buckets/bucketed_session.h"
 

@@ -1,6 +1,6 @@
 // The class Profile of Python: a machine, as it was measured.
-#ifndef SPILLWAY_PYTHON_MODULE_PROFILE_H_
-#define SPILLWAY_PYTHON_MODULE_PROFILE_H_
+#ifndef SPILLWAY_PYTHON_MODULE_PLANNING_PROFILE_H_
+#define SPILLWAY_PYTHON_MODULE_PLANNING_PROFILE_H_
 
 #include "pybind11/pybind11.h"
 #include "tuner/step_options.h"
@@ -14,4 +14,4 @@ void BindProfile(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_PROFILE_H_
+#endif  // SPILLWAY_PYTHON_MODULE_PLANNING_PROFILE_H_

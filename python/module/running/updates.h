@@ -1,6 +1,6 @@
 // Updates of several micro-batches or ranks, each as one call.
-#ifndef SPILLWAY_PYTHON_MODULE_UPDATES_H_
-#define SPILLWAY_PYTHON_MODULE_UPDATES_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_UPDATES_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_UPDATES_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "base/trace/timeline.h"
 #include "executor/session/session.h"
-#include "python/module/step.h"
+#include "python/module/graph/step.h"
 #include "training/loop/training_state.h"
 #include "training/trainer.h"
 
@@ -65,4 +65,4 @@ class Updates {
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_UPDATES_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_UPDATES_H_

@@ -1,6 +1,6 @@
 // The function train of Python.
-#ifndef SPILLWAY_PYTHON_MODULE_TRAIN_H_
-#define SPILLWAY_PYTHON_MODULE_TRAIN_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_TRAIN_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_TRAIN_H_
 
 #include "pybind11/pybind11.h"
 
@@ -10,4 +10,4 @@ void BindTrain(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_TRAIN_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_TRAIN_H_

@@ -1,4 +1,4 @@
-#include "python/module/datasets.h"
+#include "python/module/running/datasets.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "python/module/train.h"
+#include "python/module/running/train.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include "base/status_macros.h"
 #include "pybind11/functional.h"
 #include "pybind11/stl.h"
-#include "python/module/datasets.h"
 #include "python/module/options.h"
-#include "python/module/session.h"
+#include "python/module/running/datasets.h"
+#include "python/module/running/session.h"
 #include "training/checkpoint.h"
 #include "training/trainer.h"
 

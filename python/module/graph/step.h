@@ -1,7 +1,7 @@
 // Step: what a session runs, with its feeds and fetches by name, as Python sees
 // it.
-#ifndef SPILLWAY_PYTHON_MODULE_STEP_H_
-#define SPILLWAY_PYTHON_MODULE_STEP_H_
+#ifndef SPILLWAY_PYTHON_MODULE_GRAPH_STEP_H_
+#define SPILLWAY_PYTHON_MODULE_GRAPH_STEP_H_
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 #include "graph/passes/pass.h"
 #include "onnx_model/import.h"
 #include "pybind11/pybind11.h"
-#include "python/module/workers.h"
+#include "python/module/running/workers.h"
 #include "training/loop/micro_batches.h"
 #include "training/loop/training_programs.h"
 
@@ -96,4 +96,4 @@ void BindModels(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_STEP_H_
+#endif  // SPILLWAY_PYTHON_MODULE_GRAPH_STEP_H_

@@ -14,11 +14,11 @@
 #include "onnx_model/import.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
-#include "python/module/numpy_op.h"
-#include "python/module/optimizers.h"
+#include "python/module/graph/numpy_op.h"
+#include "python/module/graph/optimizers.h"
+#include "python/module/graph/step.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
 #include "training/loop/training_programs.h"
 
 namespace spillway::python {

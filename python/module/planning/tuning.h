@@ -1,12 +1,12 @@
 // Predictions and plans: memory, simulate, tune, and what they return.
-#ifndef SPILLWAY_PYTHON_MODULE_TUNING_H_
-#define SPILLWAY_PYTHON_MODULE_TUNING_H_
+#ifndef SPILLWAY_PYTHON_MODULE_PLANNING_TUNING_H_
+#define SPILLWAY_PYTHON_MODULE_PLANNING_TUNING_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "pybind11/pybind11.h"
-#include "python/module/step.h"
+#include "python/module/graph/step.h"
 #include "tuner/tune.h"
 
 namespace spillway::python {
@@ -25,4 +25,4 @@ void BindTuning(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_TUNING_H_
+#endif  // SPILLWAY_PYTHON_MODULE_PLANNING_TUNING_H_

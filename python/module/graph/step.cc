@@ -1,4 +1,4 @@
-#include "python/module/step.h"
+#include "python/module/graph/step.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "graph/well_known_ops.h"
 #include "models/zoo.h"
 #include "python/module/arrays.h"
-#include "python/module/numpy_op.h"
+#include "python/module/graph/numpy_op.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
 #include "tuner/prepare_step.h"

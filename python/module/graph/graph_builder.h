@@ -1,6 +1,6 @@
 // The classes GraphBuilder and Tensor of Python.
-#ifndef SPILLWAY_PYTHON_MODULE_GRAPH_BUILDER_H_
-#define SPILLWAY_PYTHON_MODULE_GRAPH_BUILDER_H_
+#ifndef SPILLWAY_PYTHON_MODULE_GRAPH_GRAPH_BUILDER_H_
+#define SPILLWAY_PYTHON_MODULE_GRAPH_GRAPH_BUILDER_H_
 
 #include <memory>
 #include <string>
@@ -8,7 +8,7 @@
 
 #include "graph/builder/builder.h"
 #include "pybind11/pybind11.h"
-#include "python/module/numpy_op.h"
+#include "python/module/graph/numpy_op.h"
 #include "python/module/status.h"
 
 namespace spillway::python {
@@ -57,4 +57,4 @@ void BindLayers(BuilderClass& type);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_GRAPH_BUILDER_H_
+#endif  // SPILLWAY_PYTHON_MODULE_GRAPH_GRAPH_BUILDER_H_

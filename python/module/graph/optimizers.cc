@@ -1,4 +1,4 @@
-#include "python/module/optimizers.h"
+#include "python/module/graph/optimizers.h"
 
 #include <fmt/format.h>
 
@@ -13,10 +13,10 @@
 
 #include "base/status_macros.h"
 #include "pybind11/stl.h"
-#include "python/module/numpy_op.h"
+#include "python/module/graph/numpy_op.h"
+#include "python/module/graph/step.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
 #include "training/loop/exchange_options.h"
 
 namespace spillway::python {

@@ -1,4 +1,4 @@
-#include "python/module/updates.h"
+#include "python/module/running/updates.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "python/module/numpy_op.h"
+#include "python/module/graph/numpy_op.h"
 
 #include <fmt/format.h>
 
@@ -16,7 +16,7 @@
 #include "pybind11/numpy.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
-#include "python/module/graph_builder.h"
+#include "python/module/graph/graph_builder.h"
 #include "python/module/status.h"
 
 namespace spillway::python {

@@ -1,4 +1,4 @@
-#include "python/module/feeds.h"
+#include "python/module/running/feeds.h"
 
 #include <fmt/format.h>
 

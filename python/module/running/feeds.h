@@ -1,6 +1,6 @@
 // What goes into a step and comes out of a session, between Python and C++.
-#ifndef SPILLWAY_PYTHON_MODULE_FEEDS_H_
-#define SPILLWAY_PYTHON_MODULE_FEEDS_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_FEEDS_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_FEEDS_H_
 
 #include <optional>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "executor/session/session.h"
 #include "pybind11/pybind11.h"
 #include "python/module/arrays.h"
-#include "python/module/step.h"
+#include "python/module/graph/step.h"
 #include "training/safetensors.h"
 
 namespace spillway::python {
@@ -39,4 +39,4 @@ pybind11::dict DictOf(const MemoryUse& use);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_FEEDS_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_FEEDS_H_

@@ -1,7 +1,7 @@
 // The class Workers of Python: the ranks of a run, and which of them this
 // process is.
-#ifndef SPILLWAY_PYTHON_MODULE_WORKERS_H_
-#define SPILLWAY_PYTHON_MODULE_WORKERS_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_WORKERS_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_WORKERS_H_
 
 #include <memory>
 #include <string>
@@ -38,4 +38,4 @@ void BindWorkers(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_WORKERS_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_WORKERS_H_

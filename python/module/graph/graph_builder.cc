@@ -1,4 +1,4 @@
-#include "python/module/graph_builder.h"
+#include "python/module/graph/graph_builder.h"
 
 #include <fmt/format.h>
 
@@ -15,11 +15,11 @@
 #include "models/layers/initializer.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
-#include "python/module/numpy_op.h"
-#include "python/module/optimizers.h"
+#include "python/module/graph/numpy_op.h"
+#include "python/module/graph/optimizers.h"
+#include "python/module/graph/step.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
-#include "python/module/step.h"
 #include "training/optimizer.h"
 
 namespace spillway::python {

@@ -1,4 +1,4 @@
-#include "python/module/session.h"
+#include "python/module/running/session.h"
 
 #include <fmt/format.h>
 
@@ -15,9 +15,9 @@
 #include "onnx_model/write_initial_values.h"
 #include "pybind11/stl.h"
 #include "python/module/arrays.h"
-#include "python/module/feeds.h"
 #include "python/module/options.h"
-#include "python/module/tuning.h"
+#include "python/module/planning/tuning.h"
+#include "python/module/running/feeds.h"
 #include "training/checkpoint.h"
 #include "tuner/saved_plan.h"
 #include "tuner/tuned_session.h"

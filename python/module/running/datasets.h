@@ -1,14 +1,14 @@
 // What Python trains on, as a Dataset: arrays, objects with a row for each
 // index, and files.
-#ifndef SPILLWAY_PYTHON_MODULE_DATASETS_H_
-#define SPILLWAY_PYTHON_MODULE_DATASETS_H_
+#ifndef SPILLWAY_PYTHON_MODULE_RUNNING_DATASETS_H_
+#define SPILLWAY_PYTHON_MODULE_RUNNING_DATASETS_H_
 
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "pybind11/pybind11.h"
-#include "python/module/step.h"
+#include "python/module/graph/step.h"
 #include "training/data/dataset.h"
 
 namespace spillway::python {
@@ -35,4 +35,4 @@ void BindDatasets(pybind11::module_& module);
 
 }  // namespace spillway::python
 
-#endif  // SPILLWAY_PYTHON_MODULE_DATASETS_H_
+#endif  // SPILLWAY_PYTHON_MODULE_RUNNING_DATASETS_H_
