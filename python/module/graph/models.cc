@@ -45,7 +45,7 @@ class Model {
                                              const LossChoice& loss) = 0;
   // Appends the forward pass as it runs after training.
   virtual absl::StatusOr<Outputs> Evaluate(GraphBuilder& g) = 0;
-  // Of what was appended.
+  // The batch size of the graph that was appended last.
   virtual int64_t batch_size() const = 0;
   // Adds to a step, once appended, what it has of the model's file.
   virtual void Finish(Step& /*step*/) const {}
