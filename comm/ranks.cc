@@ -199,17 +199,17 @@ absl::Status ReadRendezvous(const ReadVariable& read, RankIdentity& identity) {
           .value_or(is_torchrun ? read("TORCHELASTIC_RUN_ID").value_or("")
                                 : "");
   const std::string place = read("SPILLWAY_RENDEZVOUS").value_or("");
-  if (place.empty() && is_torchrun && HasAgentStore(read) &&
-      identity.local_size == identity.size) {
+  if (!place.empty()) {
+    (IsAddress(place) ? identity.rendezvous_address
+                      : identity.rendezvous_folder) = place;
+    return absl::OkStatus();
+  }
+  if (!is_torchrun) return absl::OkStatus();
+  if (HasAgentStore(read) && identity.local_size == identity.size) {
     identity.rendezvous_folder = FolderOfTorchrun(read);
-    if (!identity.rendezvous_folder.empty()) return absl::OkStatus();
   }
-  if (place.empty()) {
-    return is_torchrun ? ReadMasterAddress(read, identity) : absl::OkStatus();
-  }
-  (IsAddress(place) ? identity.rendezvous_address
-                    : identity.rendezvous_folder) = place;
-  return absl::OkStatus();
+  return identity.rendezvous_folder.empty() ? ReadMasterAddress(read, identity)
+                                            : absl::OkStatus();
 }
 
 absl::Status CheckAgreement(const LauncherVariables& first, int size,
