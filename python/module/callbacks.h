@@ -1,4 +1,4 @@
-// Functions of Python that long work of C++ calls.
+// Long work of C++, without the GIL, and functions of Python that it calls.
 #ifndef SPILLWAY_PYTHON_MODULE_CALLBACKS_H_
 #define SPILLWAY_PYTHON_MODULE_CALLBACKS_H_
 
@@ -14,7 +14,23 @@
 
 namespace spillway::python {
 
-// What such a function throws ends the work, and arrives in Python as it was.
+template <typename Work>
+auto Released(const Work& work) {
+  const pybind11::gil_scoped_release released;
+  return work();
+}
+
+// work(), which returns a StatusOr, without the GIL; then its value. Throws its
+// error, and KeyboardInterrupt.
+template <typename Work>
+auto WithoutGil(const Work& work) {
+  auto result = Released(work);
+  ThrowIfInterrupted();
+  return ValueOrThrow(std::move(result));
+}
+
+// What a function of Python throws ends the work, and arrives in Python as it
+// was.
 class Callbacks {
  public:
   // In the work: fn(), which returns a StatusOr, with the GIL.
@@ -29,14 +45,10 @@ class Callbacks {
     }
   }
 
-  // work(), which returns a StatusOr, without the GIL; then its value. Throws
-  // its error, what a call has thrown, and KeyboardInterrupt.
+  // As the function of this name; throws also what a call has thrown.
   template <typename Work>
   auto WithoutGil(const Work& work) {
-    auto result = [&] {
-      const pybind11::gil_scoped_release released;
-      return work();
-    }();
+    auto result = Released(work);
     if (thrown_ != nullptr) {
       std::rethrow_exception(std::exchange(thrown_, nullptr));
     }

@@ -65,7 +65,6 @@ std::vector<Value> AddOp(Builder& g, const std::string& op,
                          const std::vector<Value>& inputs,
                          const py::kwargs& attributes) {
   OpSpec spec = {.op = op, .inputs = TensorsOf(inputs)};
-  std::string name;
   for (const auto& [key, value] : attributes) {
     const auto attribute = py::cast<std::string>(key);
     if (attribute == "name") {
@@ -74,12 +73,7 @@ std::vector<Value> AddOp(Builder& g, const std::string& op,
       spec.attributes.Set(attribute, AttributeFrom(value));
     }
   }
-  std::vector<Value> outputs;
-  for (const Tensor output : g.graph().AddAll(g.Scope(""), std::move(spec))) {
-    outputs.push_back({.builder = g.shared_from_this(), .tensor = output});
-  }
-  ThrowIfError(g.graph().status());
-  return outputs;
+  return g.CheckedAll(g.graph().AddAll(g.Scope(""), std::move(spec)));
 }
 
 Initializer InitializerFrom(py::handle value) {

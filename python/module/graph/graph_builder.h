@@ -42,6 +42,13 @@ class Builder : public std::enable_shared_from_this<Builder> {
     return {.builder = shared_from_this(), .tensor = tensor};
   }
 
+  std::vector<Value> CheckedAll(const std::vector<Tensor>& tensors) {
+    std::vector<Value> values;
+    for (const Tensor tensor : tensors) values.push_back(Checked(tensor));
+    ThrowIfError(g_.status());  // also if there are none
+    return values;
+  }
+
  private:
   GraphBuilder g_;
   std::vector<std::string> scopes_;

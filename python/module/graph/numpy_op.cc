@@ -426,14 +426,11 @@ py::object AddNumPyOp(Builder& g, const std::string& name,
   const AttributeValue types =
       TypesValue(OutputTypes(inputs, forward, outputs));
   const std::string function = Register({forward, backward});
-  const std::vector<Tensor> tensors = g.graph().AddAll(
+  const std::vector<Value> values = g.CheckedAll(g.graph().AddAll(
       g.Scope(""), {.op = kForward,
                     .inputs = TensorsOf(inputs),
                     .attributes = {{"function", function}, {"outputs", types}},
-                    .name = name});
-  ThrowIfError(g.graph().status());
-  std::vector<Value> values;
-  for (const Tensor tensor : tensors) values.push_back(g.Checked(tensor));
+                    .name = name}));
   return values.size() == 1 ? py::cast(values[0]) : py::cast(values);
 }
 

@@ -80,6 +80,14 @@ void Accumulate(Step& step, int64_t micro_batches) {
   }
 }
 
+// Of a step with an update of its own.
+int64_t UpdateBytes(const Step& step) {
+  if (step.programs.size() == 1) return 0;
+  std::vector<const Program*> all;
+  for (const Program& program : step.programs) all.push_back(&program);
+  return ValueOrThrow(BytesOfOtherResidents(all, Ops())).front();
+}
+
 void SetFields(const Step& step, TrainingProgram& program) {
   program.images = {};
   program.labels = {};
@@ -135,13 +143,6 @@ ValueId Step::output(const std::string& wanted) const {
   return {};
 }
 
-int64_t Step::update_bytes() const {
-  if (programs.size() == 1) return 0;
-  std::vector<const Program*> all;
-  for (const Program& program : programs) all.push_back(&program);
-  return ValueOrThrow(BytesOfOtherResidents(all, Ops())).front();
-}
-
 Step OptimizedStep(std::string name, GraphBuilder&& g, const Outputs& outputs,
                    const std::vector<Pass>& passes) {
   std::vector<ValueId> keep;
@@ -177,6 +178,7 @@ Step TrainingStepOf(std::string name, TrainingPrograms programs,
   Step step = {.name = std::move(name),
                .programs = std::move(programs.programs),
                .batch_size = batch_size};
+  step.update_bytes = UpdateBytes(step);
   TrainingProgram& program = programs.training;
   step.inputs = FedOf(step.graph(), {program.rank_weight, program.turn,
                                      program.weights, program.loss_scale});

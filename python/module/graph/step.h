@@ -37,6 +37,8 @@ struct StepTraining {
   WorkersPtr workers = {};
 
   bool has_ranks() const { return SizeOf(workers) > 1; }
+  // Null: there are no ranks, or they are only predicted.
+  Communicator* communicator() const { return CommunicatorOf(workers); }
   // An update is more than one run of one program.
   bool is_composed() const { return accumulate > 1 || has_ranks(); }
   // Those of all ranks in an update.
@@ -56,6 +58,9 @@ struct Step {
   std::vector<std::pair<std::string, ValueId>> outputs = {};  // fetched
   std::optional<StepTraining> training = {};  // the first output is the loss
   int64_t batch_size = 0;                     // of a micro-batch
+  // Of the device, for what only the update has, an optimizer's slots: a
+  // session needs them beside the plan of the first program.
+  int64_t update_bytes = 0;
   // Of an ONNX model: the file, and which variables it has.
   std::shared_ptr<const OnnxModel> onnx = {};
   std::vector<OnnxVariable> onnx_variables = {};
@@ -68,9 +73,6 @@ struct Step {
   std::vector<std::string> data_inputs() const;
   // Invalid: there is none.
   ValueId output(const std::string& name) const;
-  // Of the device, for what only the update has, an optimizer's slots: a
-  // session needs them beside the plan of the first program.
-  int64_t update_bytes() const;
 };
 using StepPtr = std::shared_ptr<const Step>;
 

@@ -9,6 +9,7 @@
 
 #include "base/status_macros.h"
 #include "pybind11/stl.h"
+#include "python/module/callbacks.h"
 #include "python/module/graph/step.h"
 #include "python/module/options.h"
 #include "python/module/status.h"
@@ -27,12 +28,7 @@ DeviceProfile Measure(const StepPtr& step, int64_t repeats,
   ProfileMeasurement measurement = {
       .repeats = repeats, .steps = repeats, .stop = SignalCame};
   if (step != nullptr) measurement.program = &step->program();
-  absl::StatusOr<DeviceProfile> profile = [&] {
-    const py::gil_scoped_release released;
-    return MeasureProfile(options.step, measurement);
-  }();
-  ThrowIfInterrupted();
-  return ValueOrThrow(std::move(profile));
+  return WithoutGil([&] { return MeasureProfile(options.step, measurement); });
 }
 
 // To a file; None: the one that is read where no profile is named.

@@ -16,14 +16,12 @@
 #include "pybind11/stl.h"
 #include "python/module/callbacks.h"
 #include "python/module/options.h"
+#include "python/module/planning/what_if.h"
 #include "python/module/status.h"
 #include "simulator/memory_over_time.h"
-#include "tuner/max_batch.h"
 #include "tuner/placement/place_programs.h"
 #include "tuner/simulate.h"
 #include "tuner/step_report.h"
-#include "tuner/what_if/frontier.h"
-#include "tuner/what_if/price_tensors.h"
 
 namespace spillway::python {
 namespace {
@@ -33,17 +31,8 @@ namespace py = pybind11;
 // A result of simulate, with the step.
 struct Prediction {
   StepPtr step = {};
-  int64_t update_bytes = 0;  // Step::update_bytes; not part of the result
-  StepPrediction result = {};
+  StepPrediction result = {};  // without Step::update_bytes
 };
-
-struct FrontierResult {
-  Frontier frontier = {};
-};
-
-constexpr double kMsPerNs = 1e-6;
-
-double Ms(int64_t ns) { return static_cast<double>(ns) * kMsPerNs; }
 
 double ImagesPerSecond(const Step& step, int64_t step_ns) {
   return step_ns == 0 ? 0
@@ -92,7 +81,7 @@ RunOptions OptionsFor(const Step& step, const py::kwargs& arguments) {
   RunOptions options = RunOptionsFrom(arguments);
   if (options.step.device_memory) {
     int64_t& budget = *options.step.device_memory;
-    budget = std::max<int64_t>(1, budget - step.update_bytes());
+    budget = std::max<int64_t>(1, budget - step.update_bytes);
   }
   if (!step.training || !step.training->has_ranks()) return options;
   const WorkersPtr& workers = step.training->workers;
@@ -103,23 +92,11 @@ RunOptions OptionsFor(const Step& step, const py::kwargs& arguments) {
   return options;
 }
 
-// Needs no GIL.
-Program PlacedProgram(const Step& step, const RunOptions& options) {
-  Program program = step.program();
-  ThrowIfError(PlaceProgram(options.place, options.step, program).status());
-  return program;
-}
-
 std::shared_ptr<Prediction> Predict(const StepPtr& step,
                                     const RunOptions& options) {
-  auto prediction = std::make_shared<Prediction>(
-      Prediction{.step = step, .update_bytes = step->update_bytes()});
-  {
-    const py::gil_scoped_release released;
-    prediction->result =
-        ValueOrThrow(Simulate(PlacedProgram(*step, options), options.step));
-  }
-  ThrowIfInterrupted();
+  auto prediction = std::make_shared<Prediction>(Prediction{.step = step});
+  prediction->result = WithoutGil(
+      [&] { return Simulate(PlacedProgram(*step, options), options.step); });
   return prediction;
 }
 
@@ -150,87 +127,12 @@ std::shared_ptr<Plan> TuneStepOf(const StepPtr& step,
   }
   const RunOptions options = OptionsFor(*step, options_of);
   auto plan = std::make_shared<Plan>(Plan{.step = step});
-  absl::StatusOr<TuneResult> tuned = [&] {
-    const py::gil_scoped_release released;
+  plan->result = WithoutGil([&] {
     plan->program = PlacedProgram(*step, options);
     return policy ? TuneAsPolicy(plan->program, options.step, *policy)
                   : Tune(plan->program, options.step);
-  }();
-  ThrowIfInterrupted();
-  plan->result = ValueOrThrow(std::move(tuned));
-  plan->update_bytes = step->update_bytes();
-  plan->device_memory = plan->result.options.device_memory;
-  if (plan->device_memory) *plan->device_memory += plan->update_bytes;
+  });
   return plan;
-}
-
-FrontierResult FrontierOf(const Plan& plan) {
-  absl::StatusOr<Frontier> frontier = [&] {
-    const py::gil_scoped_release released;
-    return TuneFrontier(plan.program, plan.result.options);
-  }();
-  ThrowIfInterrupted();
-  return {.frontier = ValueOrThrow(std::move(frontier))};
-}
-
-// step_of(batch size), a Step.
-py::dict MaxBatchOf(const py::object& step_of, int64_t start,
-                    std::optional<int64_t> limit, const py::kwargs& arguments) {
-  const RunOptions options = RunOptionsFrom(arguments);
-  BatchRange range = {.start = start, .stop = SignalCame};
-  if (limit) range.limit = *limit;
-  Callbacks callbacks;
-  const auto program_of = [&](int64_t batch_size) {
-    return callbacks.Call([&]() -> absl::StatusOr<Program> {
-      return PlacedProgram(*py::cast<StepPtr>(step_of(batch_size)), options);
-    });
-  };
-  const MaxBatch found = callbacks.WithoutGil(
-      [&] { return FindMaxBatch(program_of, options.step, range); });
-  py::list tried;
-  for (const BatchAttempt& attempt : found.tried) {
-    py::dict row;
-    row["batch_size"] = attempt.batch_size;
-    row["fits"] = attempt.fits;
-    row["device_bytes"] = attempt.peak_device_bytes;
-    row["host_bytes"] = attempt.peak_host_bytes;
-    row["step_ms"] = Ms(attempt.step_ns);
-    tried.append(row);
-  }
-  py::dict result;
-  result["batch_size"] = found.batch_size;
-  result["tried"] = tried;
-  result["interrupted"] = found.interrupted;
-  return result;
-}
-
-py::object MsOrNone(std::optional<int64_t> ns) {
-  if (!ns) return py::none();
-  return py::float_(Ms(*ns));
-}
-
-py::list Explain(const Plan& plan, const std::vector<std::string>& tensors,
-                 size_t most) {
-  const std::vector<TensorPrice> prices = [&] {
-    const py::gil_scoped_release released;
-    return ValueOrThrow(PriceTensors(plan.program, plan.result,
-                                     {.tensors = tensors, .most = most}));
-  }();
-  py::list rows;
-  for (const TensorPrice& price : prices) {
-    py::dict row;
-    row["tensor"] = price.tensor;
-    row["bytes"] = price.bytes;
-    row["fate"] = std::string(FateName(price.fate));
-    const auto change = [&](Fate fate) {
-      return MsOrNone(price.change_ns[static_cast<size_t>(fate)]);
-    };
-    row["if_kept_ms"] = change(Fate::kKept);
-    row["if_swapped_ms"] = change(Fate::kSwapped);
-    row["if_recomputed_ms"] = change(Fate::kRecomputed);
-    rows.append(row);
-  }
-  return rows;
 }
 
 py::list Tried(const Plan& plan) {
@@ -249,21 +151,6 @@ py::list Tried(const Plan& plan) {
 
 ReportHead HeadOf(const Step& step) { return {.batch_size = step.batch_size}; }
 
-py::list Points(const FrontierResult& result) {
-  py::list points;
-  for (const FrontierPoint& point : result.frontier.points) {
-    py::dict row;
-    row["device_memory"] = point.device_memory;
-    row["step_ms"] = Ms(point.step_ns);
-    row["bound_ms"] = Ms(point.bound_ns);
-    row["device_bytes"] = point.device_bytes;
-    row["host_bytes"] = point.host_bytes;
-    row["name"] = point.name;
-    points.append(row);
-  }
-  return points;
-}
-
 // A getter of a member of the result.
 template <typename T, typename Get>
 auto Field(Get get) {
@@ -274,8 +161,15 @@ auto Field(Get get) {
 template <typename T, typename Get>
 auto WithUpdate(Get get) {
   return [get](const T& object) {
-    return get(object.result) + object.update_bytes;
+    return get(object.result) + object.step->update_bytes;
   };
+}
+
+// The budget that was tuned for, with what the update needs.
+std::optional<int64_t> DeviceMemoryOf(const Plan& plan) {
+  std::optional<int64_t> budget = plan.result.options.device_memory;
+  if (budget) *budget += plan.step->update_bytes;
+  return budget;
 }
 
 using PredictionClass = py::class_<Prediction, std::shared_ptr<Prediction>>;
@@ -365,8 +259,8 @@ void BindPlannedBytes(PlanClass& type) {
       .def_property_readonly("resident_bytes", with_update([](const Result& r) {
                                return r.step.chosen.plan.resident_bytes;
                              }))
-      .def_readonly("device_memory", &Plan::device_memory,
-                    "The budget, in bytes.");
+      .def_property_readonly("device_memory", DeviceMemoryOf,
+                             "The budget, in bytes.");
 }
 
 void BindPlannedTimes(PlanClass& type) {
@@ -448,6 +342,12 @@ void BindPlanWork(PlanClass& type) {
 
 }  // namespace
 
+Program PlacedProgram(const Step& step, const RunOptions& options) {
+  Program program = step.program();
+  ThrowIfError(PlaceProgram(options.place, options.step, program).status());
+  return program;
+}
+
 void BindTuning(py::module_& module) {
   PredictionClass prediction(
       module, "Prediction",
@@ -460,30 +360,11 @@ void BindTuning(py::module_& module) {
   BindPlannedBytes(plan);
   BindPlannedTimes(plan);
   BindPlanWork(plan);
-  py::class_<FrontierResult>(
-      module, "Frontier",
-      "The least predicted time of a step at each budget; largest first.")
-      .def_property_readonly("points", Points, "A list of dicts.")
-      .def_property_readonly(
-          "interrupted",
-          [](const FrontierResult& r) { return r.frontier.interrupted; })
-      .def("to_csv", [](const FrontierResult& r) {
-        return FormatFrontierCsv(r.frontier);
-      });
+  BindWhatIf(module);
   module.def("simulate", SimulateStep, py::arg("step"),
              R"(The step's exact bytes and predicted time. Runs nothing.
 
 Keyword arguments: see spillway.options.)");
-  module.def("find_max_batch", MaxBatchOf, py::arg("step_of"), py::kw_only(),
-             py::arg("start") = 1, py::arg("limit") = py::none(),
-             R"(The largest batch size whose step fits the budget. Runs nothing.
-
-step_of: a function of the batch size that returns a Step:
-    lambda n: spillway.zoo("resnet50", batch_size=n).training_step()
-start: where the search begins. limit: larger sizes are not tried.
-Keyword arguments: see spillway.options; a budget is needed: device_memory, or a
-named profile. Returns a dict: batch_size (0: none fits), tried (a list of dicts)
-and interrupted, by Ctrl-C.)");
   module.def("memory", MemoryOf, py::arg("step"),
              R"(The exact bytes that the step needs without swaps. Runs nothing.
 

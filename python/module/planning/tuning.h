@@ -3,10 +3,10 @@
 #define SPILLWAY_PYTHON_MODULE_PLANNING_TUNING_H_
 
 #include <cstdint>
-#include <optional>
 
 #include "pybind11/pybind11.h"
 #include "python/module/graph/step.h"
+#include "python/module/options.h"
 #include "tuner/tune.h"
 
 namespace spillway::python {
@@ -17,9 +17,14 @@ struct Plan {
   Program program = {};  // the step's, with its nodes on device and host
   // Of the program alone, in the budget that the update leaves to it.
   TuneResult result = {};
-  int64_t update_bytes = 0;                   // Step::update_bytes
-  std::optional<int64_t> device_memory = {};  // the budget with these
 };
+
+// Milliseconds.
+inline double Ms(int64_t ns) { return static_cast<double>(ns) * 1e-6; }
+
+// The step's program with its nodes on device and host. Needs no GIL; throws
+// the errors of PlaceProgram.
+Program PlacedProgram(const Step& step, const RunOptions& options);
 
 void BindTuning(pybind11::module_& module);
 

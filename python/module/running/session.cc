@@ -41,7 +41,7 @@ SavedPlan PlanFrom(const py::object& plan, const Graph& graph) {
 void UseTraining(const StepTraining& training, StepOptions& options) {
   options.own_variables = training.programs.own_variables;
   if (!training.has_ranks()) return;
-  options.communicator = CommunicatorOf(training.workers);
+  options.communicator = training.communicator();
   if (options.communicator == nullptr) {
     throw StatusError(InvalidArgument(fmt::format(
         "the step is of {} ranks that are only predicted; one that runs is "
@@ -77,7 +77,7 @@ std::unique_ptr<SessionHandle> MakeSession(const StepPtr& step,
     saved = PlanFrom(plan, programs[0].graph);
     options.step.plan = &saved;
     if (!options.step.device_memory && saved.device_memory) {
-      options.step.device_memory = *saved.device_memory + step->update_bytes();
+      options.step.device_memory = *saved.device_memory + step->update_bytes;
     }
   }
   return std::make_unique<SessionHandle>(step, evaluation, std::move(programs),

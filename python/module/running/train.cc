@@ -35,9 +35,7 @@ TrainerSpec TrainerSpecOf(const Step& step, const Dataset& data) {
   const StepTraining& training = *step.training;
   TrainerSpec spec = training.programs.SpecFor(
       training.PlanFor(data.size(), step.batch_size), data);
-  if (training.has_ranks()) {
-    spec.communicator = CommunicatorOf(training.workers);
-  }
+  spec.communicator = training.communicator();
   return spec;
 }
 

@@ -17,8 +17,7 @@ namespace {
 TrainerSpec SpecOf(const StepTraining& training) {
   return {.training = training.programs.training,
           .update = training.programs.update,
-          .communicator =
-              training.has_ranks() ? CommunicatorOf(training.workers) : nullptr,
+          .communicator = training.communicator(),
           .turns = training.programs.turns};
 }
 

@@ -51,9 +51,7 @@ class Updates {
 
  private:
   const StepTraining& training() const { return *step_.training; }
-  Communicator* communicator() const {
-    return CommunicatorOf(training().workers);
-  }
+  Communicator* communicator() const { return training().communicator(); }
   // Rank 0's, on all ranks.
   absl::Status Share(const absl::Status& status) const;
   absl::Status ShareSession(Session& session) const;
