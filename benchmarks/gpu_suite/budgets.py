@@ -16,8 +16,8 @@ MODEL, PRECISION = "resnet50", "tf32"
 # important first. 4/3 of 16 GiB is the case that TFLMS's authors published.
 WANTED = [(16, [1, 2, 4, 4 / 3]), (8, [1, 4 / 3, 2, 4, 8]), (12, [1, 2, 8]),
           (24, [1, 2, 4]), (16, [8]), (12, [4 / 3, 4]), (24, [4 / 3, 8])]
-QUICK_WANTED = [(3.5 / 1024, [1, 2])]
-QUICK_MODEL, QUICK_PRECISION = "lenet", "fp32"
+QUICK_WANTED = [(8 / 1024, [1, 2])]
+QUICK_MODEL, QUICK_PRECISION = "resnet20", "fp32"
 
 PEER_METHODS = ["checkpoint", "activation_budget", "save_on_cpu"]
 PEER_WANTED = [(16, 2), (16, 4 / 3), (16, 4), (8, 2), (8, 4), (12, 2), (24, 2),

@@ -38,6 +38,10 @@ void GraphRewrite::Drop(NodeId id, NodeId stands_for_it) {
 
 void GraphRewrite::Redirect(ValueId from, Output to) { redirected_[from] = to; }
 
+void GraphRewrite::Connect(NodeId reader, int slot, Output from) {
+  connected_[{reader, slot}] = from;
+}
+
 // Adds all nodes before any edge, since nodes may read later ones.
 class GraphRewrite::Copier {
  public:
@@ -86,9 +90,14 @@ class GraphRewrite::Copier {
   // Invalid if the value no longer exists.
   ValueId NewValue(ValueId id) const {
     const Value& value = old_.value(id);
-    Output at = {.node = value.producer, .index = value.index};
     const auto redirected = rewrite_.redirected_.find(id);
-    if (redirected != rewrite_.redirected_.end()) at = redirected->second;
+    return redirected != rewrite_.redirected_.end()
+               ? ValueAt(redirected->second)
+               : ValueAt({.node = value.producer, .index = value.index});
+  }
+
+  // Invalid if there is no such node.
+  ValueId ValueAt(const Output& at) const {
     if (!at.node.is_valid() || !copy_of_[at.node].is_valid()) return ValueId();
     return result_.graph.output(copy_of_[at.node], at.index);
   }
@@ -99,7 +108,11 @@ class GraphRewrite::Copier {
     const auto& old_inputs = replacement ? replacement->inputs : node.inputs;
     std::vector<ValueId> inputs;
     for (const ValueId input : old_inputs) {
-      inputs.push_back(NewValue(input));
+      const auto connected =
+          rewrite_.connected_.find({node.id, static_cast<int>(inputs.size())});
+      inputs.push_back(connected != rewrite_.connected_.end()
+                           ? ValueAt(connected->second)
+                           : NewValue(input));
       SPILLWAY_CHECK(inputs.back().is_valid());
     }
     result_.graph.SetInputs(copy_of_[node.id], inputs);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 
 #include "graph/graph.h"
 
@@ -50,6 +51,10 @@ class GraphRewrite {
   // stays. An invalid `to` removes the value.
   void Redirect(ValueId from, Output to);
 
+  // The input `slot` of `reader`, a node that stays, becomes `from`, whatever
+  // its spec says: for outputs that no old value stands for.
+  void Connect(NodeId reader, int slot, Output from);
+
   // Whether Replace or Drop was called for `id`.
   bool touches(NodeId id) const { return touched_[id]; }
   int64_t num_changes() const { return num_changes_; }
@@ -66,6 +71,7 @@ class GraphRewrite {
   std::map<NodeId, NodeSpec> replaced_;
   std::map<NodeId, NodeId> dropped_;  // to the node that stands for it
   std::map<ValueId, Output> redirected_;
+  std::map<std::pair<NodeId, int>, Output> connected_;
 };
 
 }  // namespace spillway

@@ -19,11 +19,12 @@
 #include "graph/passes/merge_common_nodes.h"
 #include "graph/passes/read_parts.h"
 #include "graph/passes/remove_dead_nodes.h"
+#include "graph/passes/save_masks.h"
 
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 9> kPasses = {{
+constexpr std::array<Pass, 10> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
     {"join_slices", "gradients of slices side by side instead of summed",
@@ -31,6 +32,8 @@ constexpr std::array<Pass, 9> kPasses = {{
     {"fuse_batch_norm_relu", "batch norm, sum and ReLU in one",
      FuseBatchNormRelu},
     {"fuse_bias_relu", "bias and ReLU in one", FuseBiasRelu},
+    {"save_masks", "gradients that read bits or places instead of tensors",
+     SaveMasks},
     {"fuse_matmul_bias", "matrix product and bias in one", FuseMatMulBias,
      PassPays::kOnGpu},
     {"read_parts", "parts of tensors read where they lie", ReadParts,

@@ -18,14 +18,15 @@
 
 namespace spillway {
 
-// As many 16-bit integers as kBytes hold 32-bit ones, and the conversion
-// between the two. (One struct per width: GCC 12 cannot convert vectors whose
-// type depends on a template parameter.)
+// As many 16-bit and 8-bit integers as kBytes hold 32-bit ones, and the
+// conversion between them. (One struct per width: GCC 12 cannot convert vectors
+// whose type depends on a template parameter.)
 template <int kBytes>
-struct HalfLanes;
+struct ShortLanes;
 
 template <>
-struct HalfLanes<16> {
+struct ShortLanes<16> {
+  typedef uint8_t Bytes __attribute__((vector_size(4)));
   typedef uint16_t Halves __attribute__((vector_size(8)));
   typedef uint32_t Words __attribute__((vector_size(16)));
 
@@ -35,10 +36,17 @@ struct HalfLanes<16> {
   [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
     to = __builtin_convertvector(from, Halves);
   }
+  [[gnu::always_inline]] static void Widen(const Bytes& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Bytes& to) {
+    to = __builtin_convertvector(from, Bytes);
+  }
 };
 
 template <>
-struct HalfLanes<32> {
+struct ShortLanes<32> {
+  typedef uint8_t Bytes __attribute__((vector_size(8)));
   typedef uint16_t Halves __attribute__((vector_size(16)));
   typedef uint32_t Words __attribute__((vector_size(32)));
 
@@ -48,10 +56,17 @@ struct HalfLanes<32> {
   [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
     to = __builtin_convertvector(from, Halves);
   }
+  [[gnu::always_inline]] static void Widen(const Bytes& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Bytes& to) {
+    to = __builtin_convertvector(from, Bytes);
+  }
 };
 
 template <>
-struct HalfLanes<64> {
+struct ShortLanes<64> {
+  typedef uint8_t Bytes __attribute__((vector_size(16)));
   typedef uint16_t Halves __attribute__((vector_size(32)));
   typedef uint32_t Words __attribute__((vector_size(64)));
 
@@ -60,6 +75,12 @@ struct HalfLanes<64> {
   }
   [[gnu::always_inline]] static void Narrow(const Words& from, Halves& to) {
     to = __builtin_convertvector(from, Halves);
+  }
+  [[gnu::always_inline]] static void Widen(const Bytes& from, Words& to) {
+    to = __builtin_convertvector(from, Words);
+  }
+  [[gnu::always_inline]] static void Narrow(const Words& from, Bytes& to) {
+    to = __builtin_convertvector(from, Bytes);
   }
 };
 
@@ -95,14 +116,14 @@ struct Lanes {
   // Lanes beyond `lanes` become zeros.
   [[gnu::always_inline]] static void Load(const BFloat16* from, int64_t lanes,
                                           Floats& to) {
-    typename HalfLanes<kBytes>::Halves halves = {};
+    typename ShortLanes<kBytes>::Halves halves = {};
     if (lanes == kCount) {
       std::memcpy(&halves, from, sizeof(halves));
     } else {
       std::memcpy(&halves, from, static_cast<size_t>(lanes) * sizeof(BFloat16));
     }
-    typename HalfLanes<kBytes>::Words bits = {};
-    HalfLanes<kBytes>::Widen(halves, bits);
+    typename ShortLanes<kBytes>::Words bits = {};
+    ShortLanes<kBytes>::Widen(halves, bits);
     bits <<= 16;
     std::memcpy(&to, &bits, kBytes);
   }
@@ -110,20 +131,46 @@ struct Lanes {
   // Rounds as ToBFloat16 (base/bfloat16.h).
   [[gnu::always_inline]] static void Store(const Floats& from, int64_t lanes,
                                            BFloat16* to) {
-    typename HalfLanes<kBytes>::Words bits = {};
+    typename ShortLanes<kBytes>::Words bits = {};
     std::memcpy(&bits, &from, kBytes);
-    const typename HalfLanes<kBytes>::Words rounded =
+    const typename ShortLanes<kBytes>::Words rounded =
         bits + 0x7FFF + (bits >> 16 & 1);
     bits = from != from ? bits | 0x0040'0000 : rounded;
     bits >>= 16;
-    typename HalfLanes<kBytes>::Halves halves = {};
-    HalfLanes<kBytes>::Narrow(bits, halves);
+    typename ShortLanes<kBytes>::Halves halves = {};
+    ShortLanes<kBytes>::Narrow(bits, halves);
     void* bytes = to;
     if (lanes == kCount) {
       std::memcpy(bytes, &halves, sizeof(halves));
     } else {
       std::memcpy(bytes, &halves,
                   static_cast<size_t>(lanes) * sizeof(BFloat16));
+    }
+  }
+
+  // Integers of 0 to 255; lanes beyond `lanes` become zeros.
+  [[gnu::always_inline]] static void Load(const uint8_t* from, int64_t lanes,
+                                          Ints& to) {
+    typename ShortLanes<kBytes>::Bytes bytes = {};
+    if (lanes == kCount) {
+      std::memcpy(&bytes, from, sizeof(bytes));
+    } else {
+      std::memcpy(&bytes, from, static_cast<size_t>(lanes));
+    }
+    typename ShortLanes<kBytes>::Words words = {};
+    ShortLanes<kBytes>::Widen(bytes, words);
+    std::memcpy(&to, &words, kBytes);
+  }
+  [[gnu::always_inline]] static void Store(const Ints& from, int64_t lanes,
+                                           uint8_t* to) {
+    typename ShortLanes<kBytes>::Words words = {};
+    std::memcpy(&words, &from, kBytes);
+    typename ShortLanes<kBytes>::Bytes bytes = {};
+    ShortLanes<kBytes>::Narrow(words, bytes);
+    if (lanes == kCount) {
+      std::memcpy(to, &bytes, sizeof(bytes));
+    } else {
+      std::memcpy(to, &bytes, static_cast<size_t>(lanes));
     }
   }
 };
@@ -137,6 +184,14 @@ inline bool HasAvx512() {
   return __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512dq") != 0 &&
          __builtin_cpu_supports("avx512vl") != 0;
+}
+
+// One of three functions, compiled for vectors of 16, 32 and 64 bytes: the last
+// one that may be called here.
+template <typename Fn>
+Fn* Widest(Fn* baseline, Fn* avx2, Fn* avx512) {
+  if (HasAvx512()) return avx512;
+  return HasAvx2() ? avx2 : baseline;
 }
 
 // Whether the CPU has AMX for bfloat16. (Clang 14 does not know the feature's

@@ -1,5 +1,6 @@
-// The inner loops of the gradient of max pooling, for one image: the maxima are
-// recomputed from x, in registers, one block of channels at a time.
+// The inner loops of max pooling that know where the maxima are, and of its
+// gradient, for one image: the maxima are found again from x, in registers, one
+// block of channels at a time, or the pool has saved their places.
 //
 // Tensors are stored as T, float or BFloat16; loops are templates over the
 // width of vectors in bytes (ops/cpu/lanes.h).
@@ -18,6 +19,55 @@
 
 namespace spillway::max_pool {
 
+// A window: the box of its elements that are not padding. They are numbered
+// row-major from 0, padding counted.
+struct PoolWindow {
+  Box box = {};
+  // Of the element that is number 0, which may be padding.
+  int64_t plane = 0;
+  int64_t row = 0;
+  int64_t column = 0;
+  // Sizes, padding counted.
+  int64_t rows = 1;
+  int64_t columns = 1;
+};
+
+inline PoolWindow WindowAt(const WindowGeometry& pool, int64_t plane,
+                           int64_t row, int64_t column) {
+  const auto origin = [](const WindowDim& dim, int64_t o) {
+    return o * dim.stride - dim.pad_before;
+  };
+  return {.box = {.planes = pool.planes.covered(plane),
+                  .rows = pool.rows.covered(row),
+                  .columns = pool.columns.covered(column)},
+          .plane = origin(pool.planes, plane),
+          .row = origin(pool.rows, row),
+          .column = origin(pool.columns, column),
+          .rows = pool.rows.size,
+          .columns = pool.columns.size};
+}
+
+// Calls fn(plane, row, column, number) for the elements of a window, row-major;
+// mark fn always_inline, as with ForEachElement.
+template <typename Fn>
+[[gnu::always_inline]] inline void ForEachNumbered(const PoolWindow& window,
+                                                   const Fn& fn) {
+  const Box& box = window.box;
+  for (int64_t plane = box.planes.begin; plane < box.planes.end; ++plane) {
+    for (int64_t row = box.rows.begin; row < box.rows.end; ++row) {
+      const int64_t line =
+          (plane - window.plane) * window.rows + row - window.row;
+      auto number = static_cast<int32_t>(line * window.columns +
+                                         box.columns.begin - window.column);
+      for (int64_t column = box.columns.begin; column < box.columns.end;
+           ++column) {
+        fn(plane, row, column, number);
+        ++number;
+      }
+    }
+  }
+}
+
 // All columns of some rows of some planes, of x or of the windows.
 struct Slab {
   Interval planes = {};
@@ -28,16 +78,21 @@ struct Slab {
   }
 };
 
-// One image (or all of them): its inputs and outputs.
+// One image (or all of them): its inputs and outputs. One of x and places is
+// null.
 template <typename T>
 struct Buffers {
   const T* x = nullptr;
+  const uint8_t* places = nullptr;  // by element of dy: a number in its window
   const T* dy = nullptr;
   T* dx = nullptr;
 
   Buffers image(const WindowGeometry& pool, int64_t i) const {
     const int64_t place = i * pool.image_size();
-    return {x + place, dy + i * pool.y_image_size(), dx + place};
+    const int64_t y_place = i * pool.y_image_size();
+    return {x == nullptr ? nullptr : x + place,
+            places == nullptr ? nullptr : places + y_place, dy + y_place,
+            dx + place};
   }
 };
 
@@ -46,51 +101,72 @@ void Zero(T* begin, int64_t n) {
   if (n > 0) std::fill_n(begin, n, T());
 }
 
-// The index of the largest element of a window in each lane; elements are
-// numbered row-major from 0. `x` is the image at the first of the channels.
+// The largest element of a window in each lane and its number. `x` is the image
+// at the first of the channels.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void FindMaximum(
-    const WindowGeometry& pool, const Box& box, const T* x, int64_t lanes,
+    const WindowGeometry& pool, const PoolWindow& window, const T* x,
+    int64_t lanes, typename Lanes<kBytes>::Floats& best,
     typename Lanes<kBytes>::Ints& found) {
   using L = Lanes<kBytes>;
-  typename L::Floats best = {};
+  const Box& box = window.box;
+  best = typename L::Floats{};
   L::Load(x + pool.at(box.planes.begin, box.rows.begin, box.columns.begin),
           lanes, best);
-  typename L::Ints number = {};
-  found = number;
-  ForEachElement(
-      box, [&](int64_t plane, int64_t row, int64_t column)
-               __attribute__((always_inline)) {
-                 typename L::Floats value = {};
-                 L::Load(x + pool.at(plane, row, column), lanes, value);
-                 const typename L::Ints is_larger = value > best;
-                 best = is_larger ? value : best;
-                 found = is_larger ? number : found;
-                 number += 1;
-               });
+  bool is_first = true;
+  ForEachNumbered(
+      window, [&](int64_t plane, int64_t row, int64_t column, int32_t number)
+                  __attribute__((always_inline)) {
+                    const typename L::Ints here = typename L::Ints{} + number;
+                    if (is_first) {
+                      found = here;
+                      is_first = false;
+                      return;
+                    }
+                    typename L::Floats value = {};
+                    L::Load(x + pool.at(plane, row, column), lanes, value);
+                    const typename L::Ints is_larger = value > best;
+                    best = is_larger ? value : best;
+                    found = is_larger ? here : found;
+                  });
+}
+
+// The number of a window's largest element in each lane, for the channels from
+// `c` on; `y` is the place of the window's element in an image of dy.
+template <int kBytes, typename T>
+[[gnu::always_inline]] inline void MaximumOf(
+    const WindowGeometry& pool, const PoolWindow& window,
+    const Buffers<T>& image, int64_t y, int64_t c, int64_t lanes,
+    typename Lanes<kBytes>::Ints& found) {
+  if (image.places != nullptr) {
+    Lanes<kBytes>::Load(image.places + y + c, lanes, found);
+    return;
+  }
+  typename Lanes<kBytes>::Floats best = {};
+  FindMaximum<kBytes>(pool, window, image.x + c, lanes, best, found);
 }
 
 // Writes the gradient of one window to all its elements. Reads each element of
 // x before it writes the same element of dx.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void WriteWindow(const WindowGeometry& pool,
-                                               const Box& box, const T* dy,
+                                               const PoolWindow& window,
+                                               int64_t y,
                                                const Buffers<T>& image) {
   using L = Lanes<kBytes>;
   ForEachBlock<kBytes>(
       pool.channels, [&](int64_t c,
                          int64_t lanes) __attribute__((always_inline)) {
         typename L::Ints found = {};
-        FindMaximum<kBytes>(pool, box, image.x + c, lanes, found);
+        MaximumOf<kBytes>(pool, window, image, y, c, lanes, found);
         typename L::Floats gradient = {};
-        L::Load(dy + c, lanes, gradient);
-        typename L::Ints number = {};
-        ForEachElement(
-            box, [&](int64_t plane, int64_t row,
-                     int64_t column) __attribute__((always_inline)) {
-              L::Store(number == found ? gradient : typename L::Floats{}, lanes,
+        L::Load(image.dy + y + c, lanes, gradient);
+        ForEachNumbered(
+            window, [&](int64_t plane, int64_t row, int64_t column,
+                        int32_t number) __attribute__((always_inline)) {
+              const typename L::Ints here = typename L::Ints{} + number;
+              L::Store(here == found ? gradient : typename L::Floats{}, lanes,
                        image.dx + pool.at(plane, row, column) + c);
-              number += 1;
             });
       });
 }
@@ -98,8 +174,9 @@ template <int kBytes, typename T>
 // Adds the gradient of one window to `sums`, the elements of `own`.
 template <int kBytes, typename T>
 [[gnu::always_inline]] inline void AddWindow(const WindowGeometry& pool,
-                                             const Box& box, const Slab& own,
-                                             const T* x, const T* dy,
+                                             const PoolWindow& window,
+                                             int64_t y, const Slab& own,
+                                             const Buffers<T>& image,
                                              float* sums) {
   using L = Lanes<kBytes>;
   const int64_t first = pool.at(own.planes.begin, own.rows.begin, 0);
@@ -107,23 +184,42 @@ template <int kBytes, typename T>
       pool.channels, [&](int64_t c,
                          int64_t lanes) __attribute__((always_inline)) {
         typename L::Ints found = {};
-        FindMaximum<kBytes>(pool, box, x + c, lanes, found);
+        MaximumOf<kBytes>(pool, window, image, y, c, lanes, found);
         typename L::Floats gradient = {};
-        L::Load(dy + c, lanes, gradient);
-        typename L::Ints number = {};
-        ForEachElement(
-            box, [&](int64_t plane, int64_t row,
-                     int64_t column) __attribute__((always_inline)) {
-              if (own.contains(plane, row)) {
-                float* place = sums + (pool.at(plane, row, column) - first + c);
-                typename L::Floats sum = {};
-                L::Load(place, lanes, sum);
-                sum += number == found ? gradient : typename L::Floats{};
-                L::Store(sum, lanes, place);
-              }
-              number += 1;
+        L::Load(image.dy + y + c, lanes, gradient);
+        ForEachNumbered(
+            window, [&](int64_t plane, int64_t row, int64_t column,
+                        int32_t number) __attribute__((always_inline)) {
+              if (!own.contains(plane, row)) return;
+              float* place = sums + (pool.at(plane, row, column) - first + c);
+              typename L::Floats sum = {};
+              L::Load(place, lanes, sum);
+              const typename L::Ints here = typename L::Ints{} + number;
+              sum += here == found ? gradient : typename L::Floats{};
+              L::Store(sum, lanes, place);
             });
       });
+}
+
+// The maxima of a row of windows, and their numbers in them.
+template <int kBytes, typename T>
+[[gnu::always_inline]] inline void FindRow(const WindowGeometry& pool,
+                                           int64_t plane, int64_t row,
+                                           const T* x, T* y, uint8_t* places) {
+  using L = Lanes<kBytes>;
+  for (int64_t o = 0; o < pool.columns.output; ++o) {
+    const PoolWindow window = WindowAt(pool, plane, row, o);
+    ForEachBlock<kBytes>(
+        pool.channels, [&](int64_t c,
+                           int64_t lanes) __attribute__((always_inline)) {
+          typename L::Floats best = {};
+          typename L::Ints found = {};
+          FindMaximum<kBytes>(pool, window, x + c, lanes, best, found);
+          const int64_t at = o * pool.channels + c;
+          L::Store(best, lanes, y + at);
+          L::Store(found, lanes, places + at);
+        });
+  }
 }
 
 // Elements after window `o` and before the next window, which no window covers.
@@ -137,15 +233,13 @@ template <int kBytes, typename T>
 [[gnu::always_inline]] inline void WriteRow(const WindowGeometry& pool,
                                             int64_t plane, int64_t row,
                                             const Buffers<T>& image) {
-  Box box = {.planes = pool.planes.covered(plane),
-             .rows = pool.rows.covered(row)};
   for (int64_t o = 0; o < pool.columns.output; ++o) {
-    box.columns = pool.columns.covered(o);
-    WriteWindow<kBytes>(pool, box, image.dy + pool.y_at(plane, row, o), image);
+    const PoolWindow window = WindowAt(pool, plane, row, o);
+    WriteWindow<kBytes>(pool, window, pool.y_at(plane, row, o), image);
     const Interval gap = Gap(pool.columns, o);
     if (gap.empty()) continue;
     ForEachElement(
-        {box.planes, box.rows, {gap.begin, gap.begin + 1}},
+        {window.box.planes, window.box.rows, {gap.begin, gap.begin + 1}},
         [&](int64_t p, int64_t r, int64_t c) __attribute__((always_inline)) {
           Zero(image.dx + pool.at(p, r, c), gap.length() * pool.channels);
         });
@@ -193,11 +287,8 @@ template <int kBytes, typename T>
   ForEachElement(
       windows, [&](int64_t plane, int64_t row,
                    int64_t column) __attribute__((always_inline)) {
-        const Box box = {.planes = pool.planes.covered(plane),
-                         .rows = pool.rows.covered(row),
-                         .columns = pool.columns.covered(column)};
-        AddWindow<kBytes>(pool, box, own, image.x,
-                          image.dy + pool.y_at(plane, row, column), sums);
+        AddWindow<kBytes>(pool, WindowAt(pool, plane, row, column),
+                          pool.y_at(plane, row, column), own, image, sums);
       });
   if constexpr (!std::is_same_v<T, float>) {
     T* dx = image.dx + pool.at(own.planes.begin, own.rows.begin, 0);

@@ -13,6 +13,7 @@
 
 #include "ops/common/fused_activation.h"
 #include "ops/cpu/channel_rows.h"
+#include "ops/cpu/mask_bits.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 
@@ -30,6 +31,7 @@ struct NormalizedRows {
   const float* factor = nullptr;  // scale * inv_std
   const float* offset = nullptr;
   T* y = nullptr;
+  uint8_t* mask = nullptr;  // of y (mask_bits.h); may be null
 };
 
 // Without an activation the bounds are infinite. A NaN passes through.
@@ -60,6 +62,9 @@ void NormalizeRow(const NormalizedRows<T>& run, int64_t row) {
           (Load(x[c]) - run.mean[c]) * run.factor[c] + run.offset[c];
       y[c] = Store<T>(activate(sum));
     }
+  }
+  if (run.mask != nullptr) {
+    SaveMask(run.activation, y, run.size.channels, run.mask + at / 8);
   }
 }
 

@@ -18,8 +18,10 @@ namespace {
 
 using Types = std::vector<TensorType>;
 
-const std::vector<std::string> kNormAttributes = {"epsilon", "momentum",
-                                                  "is_training", "activation"};
+constexpr int kMask = 3;  // output of FusedBatchNorm
+
+const std::vector<std::string> kNormAttributes = {
+    "epsilon", "momentum", "is_training", "activation", "mask"};
 
 TensorType ChannelVector(const TensorType& x) {
   return {.dtype = DType::kFloat32, .shape = {x.shape.dim(-1)}};
@@ -41,18 +43,41 @@ absl::Status ExpectInput(const TensorType& x) {
   return ExpectRankAtLeast("x", x, 2);
 }
 
+// Of the mask of x's elements.
+absl::StatusOr<TensorType> MaskType(const TensorType& x,
+                                    FusedActivation activation, bool has_side) {
+  if (!has_side || activation == FusedActivation::kNone) {
+    return InvalidArgument("a mask requires a side and an activation");
+  }
+  std::vector<int64_t> dims(x.shape.dims().begin(), x.shape.dims().end());
+  if (dims.back() % 8 != 0) {
+    return InvalidArgument(fmt::format(
+        "a mask requires a multiple of 8 channels; x has {}", dims.back()));
+  }
+  dims.back() /= 8;
+  return TensorType{.dtype = DType::kUInt8, .shape = Shape(dims)};
+}
+
 absl::StatusOr<Types> InferBatchNorm(const InferContext& node) {
   static constexpr const char* kVectors[] = {"scale", "offset", "moving_mean",
                                              "moving_variance"};
   const TensorType& x = node.inputs[0];
-  SPILLWAY_RETURN_IF_ERROR(ReadBatchNorm(node.attributes).status());
+  SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
+                            ReadBatchNorm(node.attributes));
   SPILLWAY_RETURN_IF_ERROR(ExpectInput(x));
   SPILLWAY_RETURN_IF_ERROR(
       ExpectChannelVectors(kVectors, node.inputs.subspan(1), x));
   if (node.inputs.size() == 6) {
     SPILLWAY_RETURN_IF_ERROR(ExpectType("side", node.inputs[5], x, "x"));
   }
-  return Types{x, ChannelVector(x), ChannelVector(x)};
+  Types outputs = {x, ChannelVector(x), ChannelVector(x)};
+  if (norm.mask) {
+    const bool has_side = node.inputs.size() == 6;
+    SPILLWAY_ASSIGN_OR_RETURN(const TensorType mask,
+                              MaskType(x, norm.activation, has_side));
+    outputs.push_back(mask);
+  }
+  return outputs;
 }
 
 absl::StatusOr<Types> InferBatchNormApply(const InferContext& node) {
@@ -80,13 +105,19 @@ absl::StatusOr<Types> InferBatchNormGrad(const InferContext& node) {
   SPILLWAY_RETURN_IF_ERROR(
       ExpectChannelVectors(kVectors, node.inputs.subspan(2), x));
   Types outputs = {x, ChannelVector(x), ChannelVector(x)};
-  if (node.inputs.size() == 7) {
+  const bool has_side = node.inputs.size() == 7;
+  if (norm.mask) {
+    SPILLWAY_ASSIGN_OR_RETURN(const TensorType mask,
+                              MaskType(x, norm.activation, has_side));
+    SPILLWAY_RETURN_IF_ERROR(
+        ExpectType("mask", node.inputs[6], mask, "a bit for each of x"));
+  } else if (has_side) {
     SPILLWAY_RETURN_IF_ERROR(ExpectType("y", node.inputs[6], x, "x"));
     if (norm.activation == FusedActivation::kNone) {
       return InvalidArgument("y is read only with an activation");
     }
-    outputs.push_back(x);
   }
+  if (has_side) outputs.push_back(x);
   return outputs;
 }
 
@@ -99,7 +130,9 @@ absl::StatusOr<std::vector<Tensor>> BatchNormGradient(GradientContext& grad) {
   if (!grad.dy(0).is_valid()) return gradients;
   std::vector<Tensor> inputs = {grad.dy(0), grad.x(0), grad.x(1),
                                 grad.x(2),  grad.y(1), grad.y(2)};
-  if (has_side && has_activation) inputs.push_back(grad.y(0));
+  if (has_side && has_activation) {
+    inputs.push_back(grad.y(norm.mask ? kMask : 0));
+  }
   const std::vector<Tensor> outputs =
       grad.AddAll("FusedBatchNormGrad", inputs, grad.attributes());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -162,6 +195,7 @@ absl::StatusOr<BatchNormAttributes> ReadBatchNorm(
   SPILLWAY_ASSIGN_OR_RETURN(
       norm.is_training, attributes.GetBool("is_training", norm.is_training));
   SPILLWAY_ASSIGN_OR_RETURN(norm.activation, ReadActivation(attributes));
+  SPILLWAY_ASSIGN_OR_RETURN(norm.mask, attributes.GetBool("mask", norm.mask));
   return norm;
 }
 
@@ -184,7 +218,7 @@ Op FusedBatchNorm() {
   return {.def = {.name = "FusedBatchNorm",
                   .inputs = {"x", "scale", "offset", "moving_mean",
                              "moving_variance", "side"},
-                  .outputs = {"y", "saved_mean", "saved_inv_std"},
+                  .outputs = {"y", "saved_mean", "saved_inv_std", "mask"},
                   .optional_inputs = 1,
                   .attributes = kNormAttributes,
                   .infer = InferBatchNorm,
@@ -202,7 +236,7 @@ Op FusedBatchNorm() {
 Op FusedBatchNormGrad() {
   return {.def = {.name = "FusedBatchNormGrad",
                   .inputs = {"dy", "x", "scale", "offset", "saved_mean",
-                             "saved_inv_std", "y"},
+                             "saved_inv_std", "y_or_mask"},
                   .outputs = {"dx", "dscale", "doffset", "dside"},
                   .optional_inputs = 1,
                   .attributes = kNormAttributes,

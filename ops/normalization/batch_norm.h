@@ -8,9 +8,9 @@
 // `activation` "none" (default), "relu" or "relu6".
 //
 //   FusedBatchNorm      x, scale, offset, moving_mean, moving_variance[, side]
-//                       -> y, saved_mean, saved_inv_std
-//   FusedBatchNormGrad  dy, x, scale, offset, saved_mean, saved_inv_std[, y]
-//                       -> dx, dscale, doffset[, dside]
+//                       -> y, saved_mean, saved_inv_std[, mask]
+//   FusedBatchNormGrad  dy, x, scale, offset, saved_mean, saved_inv_std
+//                       [, y_or_mask] -> dx, dscale, doffset[, dside]
 //
 //   BatchNormApply      x, scale, offset, saved_mean, saved_inv_std[, side] ->
 //   y
@@ -27,7 +27,11 @@
 //
 // The gradient of the activation is taken from x, so y need not be kept. Only
 // with `side` it is taken from y, and then the gradient of side is an output
-// (without an activation, that gradient is dy itself).
+// (without an activation, that gradient is dy itself). With the attribute
+// `mask` (false), a forward node with a side and an activation saves, and its
+// gradient reads instead of y, a bit for each element: whether its gradient
+// passes. `mask` is uint8, of the shape of x but for the last dimension, C / 8;
+// bit i % 8 of byte i / 8 is that of element i. C must be a multiple of 8.
 // Source: Ioffe and Szegedy, "Batch normalization", ICML 2015.
 #ifndef SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
 #define SPILLWAY_OPS_NORMALIZATION_BATCH_NORM_H_
@@ -42,6 +46,7 @@ struct BatchNormAttributes {
   double momentum = 0.99;
   bool is_training = true;
   FusedActivation activation = FusedActivation::kNone;
+  bool mask = false;
 };
 
 // Errors: INVALID_ARGUMENT.

@@ -31,6 +31,7 @@ struct NormRun {
   float* moving_variance = nullptr;
   const T* side = nullptr;  // may be null
   T* y = nullptr;
+  uint8_t* mask = nullptr;  // may be null
   float* mean = nullptr;
   float* inv_std = nullptr;
   float* factor = nullptr;  // scale * inv_std
@@ -183,7 +184,8 @@ void Normalize(const NormRun<T>& run) {
                     .mean = run.mean,
                     .factor = run.factor,
                     .offset = run.offset,
-                    .y = run.y},
+                    .y = run.y,
+                    .mask = run.mask},
                    run.threads);
 }
 
@@ -209,6 +211,7 @@ NewKernel FusedBatchNormCpu(const KernelRequest& node) {
                     .moving_variance = context.mutable_input<float>(4),
                     .side = has_side ? context.input<T>(5) : nullptr,
                     .y = context.output<T>(0),
+                    .mask = norm.mask ? context.output<uint8_t>(3) : nullptr,
                     .mean = context.output<float>(1),
                     .inv_std = context.output<float>(2),
                     .factor = static_cast<float*>(context.workspace)});

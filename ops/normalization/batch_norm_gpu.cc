@@ -20,6 +20,7 @@ NewKernel FusedBatchNormGpu(const KernelRequest& node) {
                                .is_training = attributes.is_training,
                                .activation = attributes.activation};
   const bool has_side = node.inputs.size() == 6;
+  const bool has_mask = attributes.mask;
   return MakeGpuKernel(
       [=](const KernelContext& context) {
         return gpu::Normalize(
@@ -31,6 +32,7 @@ NewKernel FusedBatchNormGpu(const KernelRequest& node) {
              .moving_variance = context.mutable_input<float>(4),
              .side = has_side ? context.inputs[5] : nullptr,
              .y = context.outputs[0],
+             .mask = has_mask ? context.output<uint8_t>(3) : nullptr,
              .mean = context.output<float>(1),
              .inv_std = context.output<float>(2),
              .workspace = static_cast<float*>(context.workspace)});

@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "ops/common/function_kernel.h"
 #include "ops/cpu/channel_rows.h"
+#include "ops/cpu/mask_bits.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/normalization/batch_norm.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr int64_t kSumGrain = 64;
 
 // Where gradients pass: by the activation's y, which is read, or else computed
-// again from x.
+// again from x. (Where a mask is read, dy is masked before: kNone.)
 template <FusedActivation kOf, bool kReadsY>
 struct GradientMask {
   static constexpr FusedActivation kActivation = kOf;
@@ -67,13 +68,19 @@ struct NormGradRun {
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const T* y = nullptr;  // may be null
+  const T* y = nullptr;           // may be null
+  const uint8_t* mask = nullptr;  // may be null
   T* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;
-  T* dside = nullptr;       // with y: g
+  T* dside = nullptr;       // with y or mask: g
   float* factor = nullptr;  // dx = factor * g - slope * d - shift
 
+  // What the sums and dx are of: dy, unless it has been masked before.
+  const T* g() const { return mask != nullptr ? dside : dy; }
+  int64_t g_stride() const {
+    return mask != nullptr ? size.channels : dy_stride;
+  }
   float* slope() const { return factor + size.channels; }
   float* shift() const { return factor + 2 * size.channels; }
   float* chunk_sums(int64_t chunk) const {
@@ -100,7 +107,8 @@ template <typename Mask, int kRows, typename T>
 void AddToSums(const NormGradRun<T>& run, int64_t row, float* sums_g,
                float* sums_gd) {
   const int64_t channels = run.size.channels;
-  const T* dys = run.dy + row * run.dy_stride;
+  const int64_t dy_stride = run.g_stride();
+  const T* dys = run.g() + row * dy_stride;
   const T* xs = run.x + row * run.x_stride;
 #pragma omp simd
   for (int64_t c = 0; c < channels; ++c) {
@@ -109,7 +117,7 @@ void AddToSums(const NormGradRun<T>& run, int64_t row, float* sums_g,
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
       const float d = Load(xs[r * run.x_stride + c]) - run.mean[c];
-      float g = Load(dys[r * run.dy_stride + c]);
+      float g = Load(dys[r * dy_stride + c]);
       if constexpr (Mask::kFromX) g = MaskByX<Mask>(run, c, d, g);
       if constexpr (Mask::kFromY) {
         const int64_t at = (row + r) * channels + c;
@@ -124,12 +132,23 @@ void AddToSums(const NormGradRun<T>& run, int64_t row, float* sums_g,
   }
 }
 
+// dside of the rows [begin, end), by the mask.
+template <typename T>
+void MaskRows(const NormGradRun<T>& run, int64_t begin, int64_t end) {
+  const int64_t channels = run.size.channels;
+  for (int64_t row = begin; row < end; ++row) {
+    ApplyMask(run.mask + row * channels / 8, run.dy + row * run.dy_stride,
+              channels, run.dside + row * channels);
+  }
+}
+
 template <typename Mask, typename T>
 void SumChunk(const NormGradRun<T>& run, int64_t chunk) {
   float* sums = run.chunk_sums(chunk);
   std::fill_n(sums, 2 * run.size.channels, 0.0F);
   ForEachRows(
       run.size.chunk(chunk), [&]<int kRows>(RowCount<kRows>, int64_t row) {
+        if (run.mask != nullptr) MaskRows(run, row, row + kRows);
         AddToSums<Mask, kRows>(run, row, sums, sums + run.size.channels);
       });
 }
@@ -172,11 +191,10 @@ void JoinChunks(const NormGradRun<T>& run, int64_t first, int64_t last) {
   }
 }
 
-// With y, g is dside.
 template <typename Mask, typename T>
 void GradientRow(const NormGradRun<T>& run, int64_t row) {
   const int64_t at = row * run.size.channels;
-  const T* dy = Mask::kFromY ? run.dside + at : run.dy + row * run.dy_stride;
+  const T* dy = Mask::kFromY ? run.dside + at : run.g() + row * run.g_stride();
   const T* x = run.x + row * run.x_stride;
   const float* slope = run.slope();
   const float* shift = run.shift();
@@ -225,7 +243,8 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const BatchNormAttributes norm,
                             ReadBatchNorm(node.attributes));
   const ChannelRows size(node.inputs[1].shape);
-  const bool has_y = node.inputs.size() == 7;
+  const bool has_side = node.inputs.size() == 7;
+  const bool has_y = has_side && !norm.mask;
   const int64_t dy_stride = node.row_stride(0);
   const int64_t x_stride = node.row_stride(1);
   const int threads = node.threads;
@@ -244,12 +263,13 @@ NewKernel FusedBatchNormGradCpu(const KernelRequest& node) {
           .mean = context.input<float>(4),
           .inv_std = context.input<float>(5),
           .y = has_y ? context.input<T>(6) : nullptr,
+          .mask = norm.mask ? context.input<uint8_t>(6) : nullptr,
           .dx = context.output<T>(0),
           .dscale = context.output<float>(1),
           .doffset = context.output<float>(2),
-          .dside = has_y ? context.output<T>(3) : nullptr,
+          .dside = has_side ? context.output<T>(3) : nullptr,
           .factor = static_cast<float*>(context.workspace)};
-      ForMask(norm.activation, has_y,
+      ForMask(norm.mask ? FusedActivation::kNone : norm.activation, has_y,
               [&]<typename Mask>(Mask) { ComputeGradient<Mask>(run); });
     };
     return MakeKernel(compute, NormGradWorkspaceBytes(size));

@@ -17,7 +17,8 @@ NewKernel FusedBatchNormGradGpu(const KernelRequest& node) {
                                .channels = channels,
                                .is_training = attributes.is_training,
                                .activation = attributes.activation};
-  const bool has_y = node.inputs.size() == 7;
+  const bool has_side = node.inputs.size() == 7;
+  const bool has_mask = attributes.mask;
   return MakeGpuKernel(
       [=](const KernelContext& context) {
         return gpu::NormalizeGrad(
@@ -28,11 +29,12 @@ NewKernel FusedBatchNormGradGpu(const KernelRequest& node) {
              .offset = context.input<float>(3),
              .mean = context.input<float>(4),
              .inv_std = context.input<float>(5),
-             .y = has_y ? context.inputs[6] : nullptr,
+             .y = has_side && !has_mask ? context.inputs[6] : nullptr,
+             .mask = has_mask ? context.input<uint8_t>(6) : nullptr,
              .dx = context.outputs[0],
              .dscale = context.output<float>(1),
              .doffset = context.output<float>(2),
-             .dside = has_y ? context.outputs[3] : nullptr,
+             .dside = has_side ? context.outputs[3] : nullptr,
              .workspace = static_cast<float*>(context.workspace)});
       },
       gpu::BatchNormWorkspaceBytes(norm));

@@ -1,5 +1,6 @@
-// Two passes for each row of windows: the maxima of the columns of x that the
-// row covers, in float32, and then those of each window's columns.
+// Without places, two passes for each row of windows: the maxima of the columns
+// of x that the row covers, in float32, and then those of each window's
+// columns. With places, each window is searched as a whole.
 #include <algorithm>
 #include <cstdint>
 
@@ -7,6 +8,8 @@
 #include "base/status_macros.h"
 #include "ops/common/function_kernel.h"
 #include "ops/common/pool.h"
+#include "ops/cpu/lanes.h"
+#include "ops/cpu/max_pool_slab.h"
 #include "ops/cpu/parallel.h"
 #include "ops/cpu/storage.h"
 #include "ops/cpu/window_geometry.h"
@@ -78,16 +81,35 @@ void PoolRow(const WindowGeometry& pool, int64_t plane, int64_t row,
   }
 }
 
-// The rows of windows [begin, end), counted over all planes and images.
 template <typename T>
-void PoolRows(const WindowGeometry& pool, int64_t begin, int64_t end,
-              const T* x, float* columns, T* y) {
+void FindRowBaseline(const WindowGeometry& pool, int64_t plane, int64_t row,
+                     const T* image, T* y, uint8_t* places) {
+  max_pool::FindRow<16>(pool, plane, row, image, y, places);
+}
+template <typename T>
+[[gnu::target("avx2")]] void FindRowAvx2(const WindowGeometry& pool,
+                                         int64_t plane, int64_t row,
+                                         const T* image, T* y,
+                                         uint8_t* places) {
+  max_pool::FindRow<32>(pool, plane, row, image, y, places);
+}
+template <typename T>
+[[gnu::target("avx512f,avx512bw,avx512dq,avx512vl")]] void FindRowAvx512(
+    const WindowGeometry& pool, int64_t plane, int64_t row, const T* image,
+    T* y, uint8_t* places) {
+  max_pool::FindRow<64>(pool, plane, row, image, y, places);
+}
+
+// Calls fn(plane, row, first element of its image, first element of y) for the
+// rows of windows [begin, end), counted over all planes and images.
+template <typename Fn>
+void ForEachRowOfWindows(const WindowGeometry& pool, int64_t begin, int64_t end,
+                         const Fn& fn) {
   const int64_t of_image = pool.planes.output * pool.rows.output;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t row = i % of_image;
-    PoolRow(pool, row / pool.rows.output, row % pool.rows.output,
-            x + i / of_image * pool.image_size(), columns,
-            y + i * pool.y_at(0, 1, 0));
+    fn(row / pool.rows.output, row % pool.rows.output,
+       i / of_image * pool.image_size(), i * pool.y_at(0, 1, 0));
   }
 }
 
@@ -103,15 +125,42 @@ NewKernel MaxPoolCpu(const KernelRequest& node) {
   const int64_t grain = 16384 / row_size + 1;  // worth a separate thread
   const int64_t parts =
       std::min<int64_t>(node.threads, (rows + grain - 1) / grain);
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places,
+                            node.attributes.GetBool("places", false));
+  // Calls run(part, first row of windows, end) for each part.
+  const auto for_parts = [=](const auto& run) {
+    ParallelFor(static_cast<int>(parts), parts, 1,
+                [&](int64_t begin, int64_t end) {
+                  run(begin, rows * begin / parts, rows * end / parts);
+                });
+  };
   return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
+    if (has_places) {
+      const auto find =
+          Widest(FindRowBaseline<T>, FindRowAvx2<T>, FindRowAvx512<T>);
+      return MakeKernel([=](const KernelContext& context) {
+        for_parts([&](int64_t /*part*/, int64_t begin, int64_t end) {
+          ForEachRowOfWindows(
+              pool, begin, end,
+              [&](int64_t plane, int64_t row, int64_t x_at, int64_t y_at) {
+                find(pool, plane, row, context.input<T>(0) + x_at,
+                     context.output<T>(0) + y_at,
+                     context.output<uint8_t>(1) + y_at);
+              });
+        });
+      });
+    }
     const auto compute = [=](const KernelContext& context) {
-      ParallelFor(static_cast<int>(parts), parts, 1,
-                  [&](int64_t begin, int64_t end) {
-                    auto* columns = static_cast<float*>(context.workspace);
-                    PoolRows<T>(pool, rows * begin / parts, rows * end / parts,
-                                context.input<T>(0), columns + begin * row_size,
-                                context.output<T>(0));
-                  });
+      for_parts([&](int64_t part, int64_t begin, int64_t end) {
+        auto* columns =
+            static_cast<float*>(context.workspace) + part * row_size;
+        ForEachRowOfWindows(
+            pool, begin, end,
+            [&](int64_t plane, int64_t row, int64_t x_at, int64_t y_at) {
+              PoolRow(pool, plane, row, context.input<T>(0) + x_at, columns,
+                      context.output<T>(0) + y_at);
+            });
+      });
     };
     return MakeKernel(compute,
                       parts * row_size * static_cast<int64_t>(sizeof(float)));

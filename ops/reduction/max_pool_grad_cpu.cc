@@ -15,9 +15,6 @@
 
 namespace spillway::ops {
 
-// The pool uses oneDNN, but this gradient does not: oneDNN needs the indices of
-// the maxima, a tensor that would have to be kept from the forward pass.
-//
 // Slices are split among threads: the planes of an image, or its rows if there
 // is only one plane.
 
@@ -61,13 +58,6 @@ template <typename T>
   max_pool::AddSlab<64>(pool, own, image, sums);
 }
 
-// One of three functions, for the widest vectors of this CPU.
-template <typename Fn>
-Fn* Widest(Fn* baseline, Fn* avx2, Fn* avx512) {
-  if (HasAvx512()) return avx512;
-  return HasAvx2() ? avx2 : baseline;
-}
-
 bool IsFlat(const WindowGeometry& pool) { return pool.planes.input == 1; }
 
 const WindowDim& Slices(const WindowGeometry& pool) {
@@ -104,18 +94,20 @@ void ForEachPiece(const Interval& range, int64_t slices, int64_t most,
 }
 
 template <typename T>
-Buffers<T> BuffersOf(const KernelContext& context) {
-  return {.x = context.input<T>(0),
+Buffers<T> BuffersOf(const KernelContext& context, bool has_places) {
+  return {.x = has_places ? nullptr : context.input<T>(0),
+          .places = has_places ? context.input<uint8_t>(0) : nullptr,
           .dy = context.input<T>(1),
           .dx = context.output<T>(0)};
 }
 
 template <typename T>
-NewKernel DisjointGradient(const WindowGeometry& pool, int threads) {
+NewKernel DisjointGradient(const WindowGeometry& pool, bool has_places,
+                           int threads) {
   const auto write =
       Widest(WriteSlabBaseline<T>, WriteSlabAvx2<T>, WriteSlabAvx512<T>);
   return MakeKernel([=](const KernelContext& context) {
-    const Buffers<T> all = BuffersOf<T>(context);
+    const Buffers<T> all = BuffersOf<T>(context, has_places);
     const int64_t slices = Slices(pool).output;
     ParallelFor(threads, pool.batch * slices, Grain(pool),
                 [&](int64_t begin, int64_t end) {
@@ -160,7 +152,8 @@ Bands BandsOf(const WindowGeometry& pool, int threads) {
 }
 
 template <typename T>
-NewKernel OverlappingGradient(const WindowGeometry& pool, int threads) {
+NewKernel OverlappingGradient(const WindowGeometry& pool, bool has_places,
+                              int threads) {
   const auto add = Widest(AddSlabBaseline<T>, AddSlabAvx2<T>, AddSlabAvx512<T>);
   const Bands bands = BandsOf<T>(pool, threads);
   const auto add_part = [=](const Buffers<T>& all, int64_t part, float* sums) {
@@ -177,7 +170,7 @@ NewKernel OverlappingGradient(const WindowGeometry& pool, int threads) {
   };
   return MakeKernel(
       [=](const KernelContext& context) {
-        const Buffers<T> all = BuffersOf<T>(context);
+        const Buffers<T> all = BuffersOf<T>(context, has_places);
         ParallelFor(static_cast<int>(bands.parts), bands.parts, 1,
                     [&](int64_t begin, int64_t end) {
                       for (int64_t part = begin; part < end; ++part) {
@@ -198,13 +191,16 @@ bool AreDisjoint(const Window& window) {
 }  // namespace
 
 NewKernel MaxPoolGradCpu(const KernelRequest& node) {
-  const Shape& x = node.inputs[0].shape;
+  const Shape& x = node.outputs[0].shape;
   SPILLWAY_ASSIGN_OR_RETURN(const Window window,
                             ReadPoolWindow(node.attributes, x));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places,
+                            node.attributes.GetBool("places", false));
   const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
-  return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
-    return AreDisjoint(window) ? DisjointGradient<T>(pool, node.threads)
-                               : OverlappingGradient<T>(pool, node.threads);
+  return ForStorage(node.outputs[0], [&]<typename T>(T) -> NewKernel {
+    return AreDisjoint(window)
+               ? DisjointGradient<T>(pool, has_places, node.threads)
+               : OverlappingGradient<T>(pool, has_places, node.threads);
   });
 }
 

@@ -1,6 +1,10 @@
 #include "ops/reduction/pool.h"
 
+#include <fmt/format.h>
+
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,30 +18,86 @@
 namespace spillway::ops {
 namespace {
 
+std::vector<std::string> PoolAttributesAnd(
+    std::initializer_list<const char*> more) {
+  std::vector<std::string> names = kPoolAttributes;
+  names.insert(names.end(), more.begin(), more.end());
+  return names;
+}
+
+absl::StatusOr<bool> HasPlaces(const Attributes& attributes) {
+  return attributes.GetBool("places", false);
+}
+
+// Of the places in x's windows, which `y` is the maxima of.
+absl::StatusOr<TensorType> PlacesType(const InferContext& node,
+                                      const Shape& y) {
+  SPILLWAY_ASSIGN_OR_RETURN(const std::vector<int64_t> ksize,
+                            node.attributes.GetInts("ksize"));
+  const int64_t elements = Shape(ksize).num_elements();
+  if (elements > 256) {
+    return InvalidArgument(fmt::format(
+        "'places' allows windows of at most 256 elements; these have {}",
+        elements));
+  }
+  return TensorType{.dtype = DType::kUInt8, .shape = y};
+}
+
 absl::StatusOr<std::vector<TensorType>> InferMax(int spatial,
                                                  const InferContext& node) {
   SPILLWAY_ASSIGN_OR_RETURN(
       const TensorType y, PoolOutput(spatial, node.attributes, node.inputs[0]));
-  return std::vector{y};
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places, HasPlaces(node.attributes));
+  if (!has_places) return std::vector{y};
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorType places, PlacesType(node, y.shape));
+  return std::vector{y, places};
+}
+
+// The x of a gradient that does not read it.
+absl::StatusOr<TensorType> StatedX(const InferContext& node,
+                                   const TensorType& dy) {
+  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
+  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
+                            node.attributes.GetShape("input_shape"));
+  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(shape), "'input_shape'"));
+  return TensorType{.dtype = dy.dtype, .shape = shape};
 }
 
 absl::StatusOr<std::vector<TensorType>> InferMaxGrad(int spatial,
                                                      const InferContext& node) {
-  SPILLWAY_ASSIGN_OR_RETURN(
-      const TensorType y, PoolOutput(spatial, node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places, HasPlaces(node.attributes));
+  TensorType x = node.inputs[0];
+  if (has_places) {
+    SPILLWAY_ASSIGN_OR_RETURN(x, StatedX(node, node.inputs[1]));
+  } else if (node.attributes.contains("input_shape")) {
+    return InvalidArgument("'input_shape' is only for 'places'");
+  }
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorType y,
+                            PoolOutput(spatial, node.attributes, x));
   SPILLWAY_RETURN_IF_ERROR(
       ExpectType("dy", node.inputs[1], y, "the pool's output"));
-  return std::vector{node.inputs[0]};
+  if (has_places) {
+    SPILLWAY_ASSIGN_OR_RETURN(const TensorType places,
+                              PlacesType(node, y.shape));
+    SPILLWAY_RETURN_IF_ERROR(
+        ExpectType("places", node.inputs[0], places, "a byte for each of dy"));
+  }
+  return std::vector{x};
 }
 
 absl::StatusOr<std::vector<Tensor>> MaxGradient(int spatial,
                                                 GradientContext& grad) {
+  Attributes attributes = grad.attributes();
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places, HasPlaces(attributes));
+  if (has_places) attributes.Set("input_shape", grad.x(0).shape());
   return std::vector{grad.Add("MaxPool" + PoolSuffix(spatial) + "Grad",
-                              {grad.x(0), grad.dy(0)}, grad.attributes())};
+                              {has_places ? grad.y(1) : grad.x(0), grad.dy(0)},
+                              std::move(attributes))};
 }
 
 // A window may overwrite its part of x if no other window reads that part.
 bool WindowsAreDisjoint(const OpContext& node) {
+  if (HasPlaces(node.attributes).value_or(true)) return false;  // x is not read
   const auto window = ReadPoolWindow(node.attributes, node.inputs[0].shape);
   if (!window.ok()) return false;
   for (const WindowDim& dim : *window) {
@@ -52,8 +112,8 @@ Op MaxForward(int spatial) {
   };
   return {.def = {.name = "MaxPool" + PoolSuffix(spatial),
                   .inputs = {"x"},
-                  .outputs = {"y"},
-                  .attributes = kPoolAttributes,
+                  .outputs = {"y", "places"},
+                  .attributes = PoolAttributesAnd({"places"}),
                   .infer = std::bind_front(InferMax, spatial),
                   .gradient = std::bind_front(MaxGradient, spatial),
                   .cost = cost},
@@ -65,9 +125,9 @@ Op MaxBackward(int spatial) {
     return PoolCost(node, node.inputs[1].shape);
   };
   return {.def = {.name = "MaxPool" + PoolSuffix(spatial) + "Grad",
-                  .inputs = {"x", "dy"},
+                  .inputs = {"x_or_places", "dy"},
                   .outputs = {"dx"},
-                  .attributes = kPoolAttributes,
+                  .attributes = PoolAttributesAnd({"places", "input_shape"}),
                   .infer = std::bind_front(InferMaxGrad, spatial),
                   .cost = cost,
                   .in_place = {{.input = 0, .output = 0}},
@@ -83,12 +143,6 @@ Op MaxPool3DGrad() { return MaxBackward(3); }
 Op MaxPoolGrad() { return MaxBackward(2); }
 
 namespace {
-
-std::vector<std::string> AvgAttributeNames(std::vector<std::string> more) {
-  more.insert(more.end(), kPoolAttributes.begin(), kPoolAttributes.end());
-  more.emplace_back("count_include_pad");
-  return more;
-}
 
 absl::StatusOr<TensorType> AvgOutput(int spatial, const Attributes& attributes,
                                      const TensorType& x) {
@@ -107,11 +161,7 @@ absl::StatusOr<std::vector<TensorType>> InferAvg(int spatial,
 absl::StatusOr<std::vector<TensorType>> InferAvgGrad(int spatial,
                                                      const InferContext& node) {
   const TensorType& dy = node.inputs[0];
-  SPILLWAY_RETURN_IF_ERROR(ExpectFloating("dy", dy));
-  SPILLWAY_ASSIGN_OR_RETURN(const Shape shape,
-                            node.attributes.GetShape("input_shape"));
-  SPILLWAY_RETURN_IF_ERROR(Annotate(CheckShape(shape), "'input_shape'"));
-  const TensorType x = {.dtype = dy.dtype, .shape = shape};
+  SPILLWAY_ASSIGN_OR_RETURN(const TensorType x, StatedX(node, dy));
   SPILLWAY_ASSIGN_OR_RETURN(const TensorType y,
                             AvgOutput(spatial, node.attributes, x));
   SPILLWAY_RETURN_IF_ERROR(ExpectType("dy", dy, y, "the pool's output"));
@@ -133,7 +183,7 @@ Op AvgForward(int spatial) {
   return {.def = {.name = "AvgPool" + PoolSuffix(spatial),
                   .inputs = {"x"},
                   .outputs = {"y"},
-                  .attributes = AvgAttributeNames({}),
+                  .attributes = PoolAttributesAnd({"count_include_pad"}),
                   .infer = std::bind_front(InferAvg, spatial),
                   .gradient = std::bind_front(AvgGradient, spatial),
                   .cost = cost},
@@ -147,7 +197,8 @@ Op AvgBackward(int spatial) {
   return {.def = {.name = "AvgPool" + PoolSuffix(spatial) + "Grad",
                   .inputs = {"dy"},
                   .outputs = {"dx"},
-                  .attributes = AvgAttributeNames({"input_shape"}),
+                  .attributes =
+                      PoolAttributesAnd({"count_include_pad", "input_shape"}),
                   .infer = std::bind_front(InferAvgGrad, spatial),
                   .cost = cost},
           .kernels = {{DeviceKind::kCpu, AvgPoolGradCpu}}};

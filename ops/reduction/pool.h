@@ -15,13 +15,18 @@ namespace spillway::ops {
 // ops/common/window.h. Padding is never the largest. A NaN counts as small
 // unless it comes first.
 //
-//   MaxPool, MaxPool3D          x      y
-//   MaxPoolGrad, MaxPool3DGrad  x, dy  dx
+//   MaxPool, MaxPool3D          x                y[, places]
+//   MaxPoolGrad, MaxPool3DGrad  x_or_places, dy  dx
 //
 // The gradient of a window goes to its largest element; ties go to the first in
 // row-major order (as in TensorFlow's CPU kernel). That element is found again
-// from x, so neither y nor an index tensor is kept. If windows do not overlap,
-// dx may overwrite x.
+// from x; if windows do not overlap, dx may overwrite x.
+//
+// With the attribute `places` (false), the pool saves where that element is,
+// and the gradient reads this instead of x; it then has the attribute
+// `input_shape`. `places` is uint8, of the shape of y: the index of the element
+// in the window, row-major, padding counted. A window then has at most 256
+// elements.
 Op MaxPool();
 Op MaxPool3D();
 Op MaxPool3DGrad();

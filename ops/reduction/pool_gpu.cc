@@ -1,3 +1,5 @@
+#include <cstdint>
+
 #include "base/status_macros.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
@@ -8,24 +10,31 @@ namespace spillway::ops {
 NewKernel MaxPoolGpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
                             ReadGpuPool(node.attributes, node.inputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places,
+                            node.attributes.GetBool("places", false));
   return MakeGpuKernel([=](const KernelContext& context) {
     return gpu::MaxPool(context.stream, pool, context.inputs[0],
-                        context.outputs[0]);
+                        context.outputs[0],
+                        has_places ? context.output<uint8_t>(1) : nullptr);
   });
 }
 
 NewKernel MaxPoolGradGpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(const gpu::Pool pool,
-                            ReadGpuPool(node.attributes, node.inputs[0]));
+                            ReadGpuPool(node.attributes, node.outputs[0]));
+  SPILLWAY_ASSIGN_OR_RETURN(const bool has_places,
+                            node.attributes.GetBool("places", false));
   return MakeGpuKernel(
       [=](const KernelContext& context) {
-        return gpu::MaxPoolGrad(context.stream, pool,
-                                {.x = context.inputs[0],
-                                 .dy = context.inputs[1],
-                                 .dx = context.outputs[0],
-                                 .workspace = context.workspace});
+        return gpu::MaxPoolGrad(
+            context.stream, pool,
+            {.x = has_places ? nullptr : context.inputs[0],
+             .places = has_places ? context.input<uint8_t>(0) : nullptr,
+             .dy = context.inputs[1],
+             .dx = context.outputs[0],
+             .workspace = context.workspace});
       },
-      gpu::MaxPoolGradWorkspaceBytes(pool));
+      has_places ? 0 : gpu::MaxPoolGradWorkspaceBytes(pool));
 }
 
 NewKernel AvgPoolGpu(const KernelRequest& node) {

@@ -147,11 +147,16 @@ TEST_F(EditRunTest, RunPredictsItsPeaksExactly) {
 }
 
 TEST_F(EditRunTest, RunCountsWhatItRecomputes) {
+  const std::string graph = folder_.File("without_passes.json");
+  ASSERT_EQ(
+      RunProgram(With({"inspect", "--passes", "none", "--out", graph}, kLenet))
+          .exit_status,
+      0);
   const std::vector<std::string> run = {
-      "run",     "--graph",         graph_, "--feed", feed_, "--fetch",
+      "run",     "--graph",         graph,  "--feed", feed_, "--fetch",
       Fetches(), "--lms_recompute", "cheap"};
   const Json edit = RunForJson(
-      {"edit", "--graph", graph_, "--lms", "off", "--lms_recompute", "cheap"});
+      {"edit", "--graph", graph, "--lms", "off", "--lms_recompute", "cheap"});
   const Json json = RunForJson(run);
   EXPECT_GT(json["recompute"]["nodes"].get<int>(), 0);
   EXPECT_EQ(json["recompute"], edit["recompute"]);

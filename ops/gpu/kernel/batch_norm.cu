@@ -100,8 +100,9 @@ __global__ void UseMovingStatistics(BatchNorm norm, Statistics statistics) {
   });
 }
 
-// A NaN passes through activations.
-template <int kCount, bool kHasSide, typename T>
+// A NaN passes through activations. With kSavesMask, kCount is 8: a thread
+// writes whole bytes.
+template <int kCount, bool kHasSide, bool kSavesMask, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     NormalizeTiles(ChannelTiles tiles, FusedActivation activation,
                    ApplyNormTensors tensors) {
@@ -141,6 +142,15 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
             result.items[k] = Store<T>(y);
           }
           PacksOf<kCount>(static_cast<T*>(tensors.y))[at] = result;
+          if constexpr (kSavesMask) {
+            unsigned bits = 0;
+            for (int k = 0; k < kCount; ++k) {
+              const bool passes =
+                  Activation{is_relu6}.Passes(Load(result.items[k]));
+              bits |= static_cast<unsigned>(passes) << k;
+            }
+            tensors.mask[at] = static_cast<uint8_t>(bits);
+          }
         });
   });
 }
@@ -191,21 +201,30 @@ LaunchError Normalize(StreamHandle stream, const BatchNorm& norm,
                     .mean = tensors.mean,
                     .inv_std = tensors.inv_std,
                     .side = tensors.side,
-                    .y = tensors.y});
+                    .y = tensors.y,
+                    .mask = tensors.mask});
 }
 
 LaunchError ApplyNorm(StreamHandle stream, const BatchNorm& norm,
                       const ApplyNormTensors& tensors) {
-  const ChannelTiles tiles = TilesOf(norm);
+  const auto launch = [&](auto kernel, const ChannelTiles& tiles) {
+    return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads), tiles,
+                  norm.activation, tensors);
+  };
+  if (tensors.mask != nullptr) {
+    return ForStorage(norm.dtype, [&]<typename T>(T) {
+      return launch(NormalizeTiles<8, true, true, T>,
+                    MakeChannelTiles(1, norm.rows, norm.channels / 8));
+    });
+  }
   return ForPacks<kMostChannels>(
       norm.dtype, norm.channels, [&]<typename T, typename Count>(T, Count) {
-        const auto launch = [&](auto kernel) {
-          return Launch(stream, kernel, dim3(tiles.blocks()), dim3(kThreads),
-                        tiles, norm.activation, tensors);
-        };
+        constexpr int kCount = Count::value;
         return tensors.side != nullptr
-                   ? launch(NormalizeTiles<Count::value, true, T>)
-                   : launch(NormalizeTiles<Count::value, false, T>);
+                   ? launch(NormalizeTiles<kCount, true, false, T>,
+                            TilesOf(norm))
+                   : launch(NormalizeTiles<kCount, false, false, T>,
+                            TilesOf(norm));
       });
 }
 

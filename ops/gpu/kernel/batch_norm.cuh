@@ -18,6 +18,15 @@ __device__ inline float Normalized(float distance, float factor, float offset) {
   return fmaf(distance, factor, offset);
 }
 
+// Where the gradient of the activation passes, by its y as stored.
+struct Activation {
+  bool is_relu6 = false;  // else relu
+
+  __device__ bool Passes(float y) const {
+    return y > 0 && !(is_relu6 && y >= 6);
+  }
+};
+
 // Channels per thread. A thread keeps several numbers for each; with more
 // channels there would be too few registers to load several rows at once.
 inline constexpr int kMostChannels = 4;

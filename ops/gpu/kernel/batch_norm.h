@@ -31,6 +31,7 @@ struct BatchNormTensors {
   float* moving_variance = nullptr;
   const void* side = nullptr;  // may be null
   void* y = nullptr;
+  uint8_t* mask = nullptr;  // may be null; else channels are a multiple of 8
   float* mean = nullptr;
   float* inv_std = nullptr;
   float* workspace = nullptr;  // BatchNormWorkspaceBytes
@@ -45,6 +46,7 @@ struct ApplyNormTensors {
   const float* inv_std = nullptr;
   const void* side = nullptr;  // may be null
   void* y = nullptr;
+  uint8_t* mask = nullptr;  // may be null; only with side
 };
 
 // dx may be dy or x, dside may be dy; both at once too, for different ones.
@@ -55,11 +57,13 @@ struct BatchNormGradTensors {
   const float* offset = nullptr;
   const float* mean = nullptr;
   const float* inv_std = nullptr;
-  const void* y = nullptr;  // null: the activation's gradient is from x
+  // Null both: the activation's gradient is from x.
+  const void* y = nullptr;
+  const uint8_t* mask = nullptr;
   void* dx = nullptr;
   float* dscale = nullptr;
   float* doffset = nullptr;
-  void* dside = nullptr;       // only with y
+  void* dside = nullptr;       // only with y or mask
   float* workspace = nullptr;  // BatchNormWorkspaceBytes
 };
 

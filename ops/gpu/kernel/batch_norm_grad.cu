@@ -15,16 +15,13 @@ namespace spillway::gpu {
 namespace {
 
 // Where gradients pass: everywhere, or by the activation's y, which is computed
-// again from x or read.
-enum class Mask { kNone, kFromX, kFromY };
+// again from x or read, or by the bits that were saved of it.
+enum class Mask { kNone, kFromX, kFromY, kFromBits };
 
-struct Activation {
-  bool is_relu6 = false;  // else relu
-
-  __device__ bool Passes(float y) const {
-    return y > 0 && !(is_relu6 && y >= 6);
-  }
-};
+// Whether dside is written: dy where it passes.
+constexpr bool WritesSide(Mask mask) {
+  return mask == Mask::kFromY || mask == Mask::kFromBits;
+}
 
 // The values that a thread needs for its kCount channels.
 template <int kCount>
@@ -57,6 +54,7 @@ struct Loaded {
   Pack<T, kCount> x = {};
   Pack<T, kCount> dy = {};
   Pack<T, kCount> y = {};  // only with Mask::kFromY
+  unsigned bits = 0;       // only with Mask::kFromBits
 };
 
 template <int kCount, Mask kMask, typename T>
@@ -74,6 +72,10 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
       if constexpr (kMask == Mask::kFromY) {
         loaded.y = PacksOf<kCount>(static_cast<const T*>(tensors.y))[at];
       }
+      if constexpr (kMask == Mask::kFromBits) {  // kCount divides 8
+        const int64_t element = at * kCount;
+        loaded.bits = tensors.mask[element / 8] >> element % 8;
+      }
       return loaded;
     };
     constexpr int kBatch = RowsAtOnce<T, kCount>(2);
@@ -87,12 +89,15 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
             }
             if constexpr (kMask == Mask::kFromY) {
               g = activation.Passes(Load(loaded.y.items[k])) ? g : 0;
-              loaded.dy.items[k] = Store<T>(g);
             }
+            if constexpr (kMask == Mask::kFromBits) {
+              g = (loaded.bits >> k & 1) != 0 ? g : 0;
+            }
+            if constexpr (WritesSide(kMask)) loaded.dy.items[k] = Store<T>(g);
             sum_g[k] += g;
             sum_gd[k] += g * d;
           }
-          if constexpr (kMask == Mask::kFromY) {
+          if constexpr (WritesSide(kMask)) {
             PacksOf<kCount>(static_cast<T*>(tensors.dside))[at] = loaded.dy;
           }
         });
@@ -131,7 +136,7 @@ __global__ void __launch_bounds__(kThreads, kJoinTilesAtOnce)
   });
 }
 
-// `dys`: with Mask::kFromY this is dside, already masked.
+// `dys`: dside, already masked, if it is written.
 template <int kCount, bool kMaskFromX, typename T>
 __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
     GradientOfX(ChannelTiles tiles, Activation activation,
@@ -165,6 +170,7 @@ __global__ void __launch_bounds__(kThreads, kTilesAtOnce)
 }
 
 Mask MaskOf(const BatchNorm& norm, const BatchNormGradTensors& tensors) {
+  if (tensors.mask != nullptr) return Mask::kFromBits;
   if (tensors.y != nullptr) return Mask::kFromY;
   return norm.activation == FusedActivation::kNone ? Mask::kNone : Mask::kFromX;
 }
@@ -191,13 +197,15 @@ struct Passes {
         return Run(SumGradients<kCount, Mask::kFromX, T>, chunks);
       case Mask::kFromY:
         return Run(SumGradients<kCount, Mask::kFromY, T>, chunks);
+      case Mask::kFromBits:
+        return Run(SumGradients<kCount, Mask::kFromBits, T>, chunks);
     }
     return 0;
   }
 
   LaunchError Write(Mask mask) const {
-    const auto* dy = static_cast<const T*>(mask == Mask::kFromY ? tensors.dside
-                                                                : tensors.dy);
+    const auto* dy =
+        static_cast<const T*>(WritesSide(mask) ? tensors.dside : tensors.dy);
     return mask == Mask::kFromX ? Run(GradientOfX<kCount, true, T>, dy)
                                 : Run(GradientOfX<kCount, false, T>, dy);
   }

@@ -63,17 +63,25 @@ __device__ Maxima<kCount> FindMaxima(const Windows& windows, const Pixel& y,
   return most;
 }
 
-template <int kCount, typename T>
-__global__ void MaxPoolKernel(Windows windows, const T* x, T* y) {
+template <int kCount, bool kSavesPlaces, typename T>
+__global__ void MaxPoolKernel(Windows windows, const T* x, T* y,
+                              uint8_t* places) {
   ForEachItem(windows.outputs, [&](int64_t i) {
     const Pixel window = Outputs::PixelAt(windows, i);
-    const auto most =
-        FindMaxima<kCount>(windows, window, Numbers::InImage(windows), x);
+    const auto most = FindMaxima<kCount>(windows, window,
+                                         Numbers::InWindow(windows, window), x);
     Pack<T, kCount> result;
     for (int k = 0; k < kCount; ++k) {
       result.items[k] = Store<T>(most.values[k]);
     }
     PacksOf<kCount>(y)[i] = result;
+    if constexpr (kSavesPlaces) {
+      Pack<uint8_t, kCount> numbers;
+      for (int k = 0; k < kCount; ++k) {
+        numbers.items[k] = static_cast<uint8_t>(most.numbers[k]);
+      }
+      PacksOf<kCount>(places)[i] = numbers;
+    }
   });
 }
 
@@ -131,10 +139,10 @@ __global__ void NumberMaxima(Windows windows, const T* x, Number* maxima) {
 }
 
 // An element of dx gets the gradients of those windows over it whose maximum it
-// is.
+// is. (Windows may also be disjoint.)
 template <int kCount, typename Number, typename T>
-__global__ void OverlappingMaxPoolGrad(Windows windows, const Number* maxima,
-                                       const T* dy, T* dx) {
+__global__ void GatherMaxPoolGrad(Windows windows, const Number* maxima,
+                                  const T* dy, T* dx) {
   struct Window {
     Pack<T, kCount> dy;
     Pack<Number, kCount> maxima;
@@ -178,11 +186,16 @@ auto ForNumbers(const Pool& pool, const Fn& launch) {
 }  // namespace
 
 LaunchError MaxPool(StreamHandle stream, const Pool& pool, const void* x,
-                    void* y) {
+                    void* y, uint8_t* places) {
   return ForChannels(pool, [&]<typename T, typename Count>(T, Count) {
-    const Windows windows(pool, Count::value);
-    return LaunchOver(windows.outputs, stream, MaxPoolKernel<Count::value, T>,
-                      windows, static_cast<const T*>(x), static_cast<T*>(y));
+    constexpr int kCount = Count::value;
+    const Windows windows(pool, kCount);
+    const auto launch = [&](auto kernel) {
+      return LaunchOver(windows.outputs, stream, kernel, windows,
+                        static_cast<const T*>(x), static_cast<T*>(y), places);
+    };
+    return places != nullptr ? launch(MaxPoolKernel<kCount, true, T>)
+                             : launch(MaxPoolKernel<kCount, false, T>);
   });
 }
 
@@ -202,6 +215,11 @@ LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool,
     const auto* x = static_cast<const T*>(tensors.x);
     const auto* dy = static_cast<const T*>(tensors.dy);
     auto* dx = static_cast<T*>(tensors.dx);
+    if (tensors.places != nullptr) {
+      return LaunchOver(windows.inputs, stream,
+                        GatherMaxPoolGrad<kCount, uint8_t, T>, windows,
+                        tensors.places, dy, dx);
+    }
     if (AreDisjoint(pool)) {
       return LaunchOver(windows.outputs, stream, DisjointMaxPoolGrad<kCount, T>,
                         windows, x, dy, dx);
@@ -213,7 +231,7 @@ LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool,
                      windows, x, maxima);
       if (error != 0) return error;
       return LaunchOver(windows.inputs, stream,
-                        OverlappingMaxPoolGrad<kCount, Number, T>, windows,
+                        GatherMaxPoolGrad<kCount, Number, T>, windows,
                         static_cast<const Number*>(maxima), dy, dx);
     });
   });

@@ -32,20 +32,23 @@ struct Pool {
   bool counts_padding = false;  // AvgPool
 };
 
+// `places` may be null; else a window has at most 256 elements.
 LaunchError MaxPool(StreamHandle stream, const Pool& pool, const void* x,
-                    void* y);
+                    void* y, uint8_t* places);
 LaunchError AvgPool(StreamHandle stream, const Pool& pool, const void* x,
                     void* y);
 
-// If windows do not overlap, dx may be x.
+// Reads either x or the places of the maxima; the other one is null. If windows
+// do not overlap, dx may be x.
 struct MaxPoolGradTensors {
   const void* x = nullptr;
+  const uint8_t* places = nullptr;
   const void* dy = nullptr;
   void* dx = nullptr;
   void* workspace = nullptr;  // MaxPoolGradWorkspaceBytes
 };
 
-// If windows overlap, the index of each window's maximum; else 0.
+// With x. If windows overlap, the index of each window's maximum; else 0.
 int64_t MaxPoolGradWorkspaceBytes(const Pool& pool);
 
 LaunchError MaxPoolGrad(StreamHandle stream, const Pool& pool,

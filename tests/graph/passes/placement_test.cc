@@ -25,7 +25,7 @@ struct PatternGraph {
 
 PatternGraph AllPatterns() {
   GraphBuilder g(StandardOps());
-  const Tensor images = g.Placeholder("images", DType::kFloat32, {4, 2, 2, 3});
+  const Tensor images = g.Placeholder("images", DType::kFloat32, {4, 2, 2, 8});
   Tensor x = Relu(g.Scope("a"), BatchNorm(g.Scope("a"), images, {}));
   x = Relu(g.Scope("b"), Add(g.Scope("b"), BatchNorm(g.Scope("b"), x, {}), x));
   x = Dense(g.Scope("c"), Flatten(g.Scope("c"), x),

@@ -71,6 +71,20 @@ TEST_F(RewriteTest, WhatStandsForADroppedNodeInheritsItsControlEdges) {
   EXPECT_EQ(result.values[b_.id()], result.values[a_.id()]);
 }
 
+TEST_F(RewriteTest, AnInputIsConnectedWhateverTheSpecSays) {
+  GraphRewrite rewrite(g_.graph());
+  NodeSpec spec = SpecOf(g_.graph(), g_.graph().node(IdOf(a_)));
+  spec.outputs.push_back(spec.outputs.front());
+  rewrite.Replace(IdOf(a_), spec);
+  rewrite.Connect(IdOf(c_), 0, {.node = IdOf(a_), .index = 1});
+  EXPECT_EQ(GraphText(rewrite.Apply().graph),
+            "x = Placeholder()\n"
+            "a = Negate(x)\n"
+            "b = Floor(a)\n"
+            "c = Negate(a:1)\n"
+            "d = Floor(x) ^b\n");
+}
+
 TEST_F(RewriteTest, ValuesOfDroppedNodesAreGone) {
   GraphRewrite rewrite(g_.graph());
   rewrite.Drop(IdOf(c_));

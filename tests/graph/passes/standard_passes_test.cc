@@ -40,7 +40,7 @@ struct Step {
 // Three convolutions without any fused layer, one of them twice, with a
 // shortcut, a sum of slices, concatenations, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
-  const Conv2DOptions conv = {.filters = 4, .kernel = {3, 3}};
+  const Conv2DOptions conv = {.filters = 8, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
   x = Relu(g.Scope("stem"), x);
   const Tensor shortcut = x;
@@ -137,7 +137,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values("all", "remove_dead_nodes", "merge_common_nodes",
                       "join_slices", "fuse_batch_norm_relu", "fuse_bias_relu",
                       "fuse_matmul_bias", "read_parts",
-                      "read_parts,grow_concats", "fuse_updates"),
+                      "read_parts,grow_concats", "fuse_updates",
+                      "fuse_batch_norm_relu,save_masks"),
     [](const auto& info) {
       std::string name = info.param;
       std::ranges::replace(name, ',', '_');
@@ -159,9 +160,9 @@ TEST(SelectPassesTest, AutoGoesByTheDevice) {
     EXPECT_THAT(passes, testing::IsOk());
     return passes->size();
   };
-  EXPECT_EQ(count("auto", PassTarget::kCpu), 7U);
-  EXPECT_EQ(count("auto", PassTarget::kGpu), 7U);
-  EXPECT_EQ(count("all", PassTarget::kCpu), 9U);
+  EXPECT_EQ(count("auto", PassTarget::kCpu), 8U);
+  EXPECT_EQ(count("auto", PassTarget::kGpu), 8U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 10U);
   EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
 }
 

@@ -26,6 +26,7 @@ struct Norm {
   bool is_training = true;
   double most = kNoActivation;  // of y after its activation
   bool has_side = false;
+  bool mask = false;
   double mean = 0;   // of x
   double scale = 1;  // largest
 };
@@ -43,7 +44,28 @@ Attributes AttributesOf(const Norm& norm) {
   return {{"epsilon", kEpsilon},
           {"momentum", kMomentum},
           {"is_training", norm.is_training},
-          {"activation", ActivationOf(norm)}};
+          {"activation", ActivationOf(norm)},
+          {"mask", norm.mask}};
+}
+
+TensorType MaskType(const Norm& norm) {
+  std::vector<int64_t> dims(norm.x.dims().begin(), norm.x.dims().end());
+  dims.back() /= 8;
+  return {.dtype = DType::kUInt8, .shape = Shape(dims)};
+}
+
+bool Passes(const Norm& norm, double y) { return y > 0 && y < norm.most; }
+
+Doubles MaskOf(const Norm& norm, const Doubles& y) {
+  Doubles mask(y.size() / 8, 0);
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (Passes(norm, y[i])) mask[i / 8] += 1 << i % 8;
+  }
+  return mask;
+}
+
+bool IsSet(const Doubles& mask, size_t i) {
+  return (static_cast<int>(mask[i / 8]) >> i % 8 & 1) != 0;
 }
 
 size_t Channels(const Norm& norm) {
@@ -75,12 +97,14 @@ Statistics StatisticsOf(const Doubles& x, size_t c, size_t channels) {
 DoublesList Normalize(const Norm& norm, const DoublesList& in) {
   const size_t channels = Channels(norm);
   DoublesList out = {in[0], Doubles(channels), Doubles(channels), in[3], in[4]};
+  Doubles& moving_mean = out[3];
+  Doubles& moving_variance = out[4];
   for (size_t c = 0; c < channels; ++c) {
     Statistics s = {.mean = in[3][c], .variance = in[4][c]};
     if (norm.is_training) {
       s = StatisticsOf(in[0], c, channels);
-      out[3][c] = kMomentum * in[3][c] + (1 - kMomentum) * s.mean;
-      out[4][c] = kMomentum * in[4][c] + (1 - kMomentum) * s.unbiased;
+      moving_mean[c] = kMomentum * in[3][c] + (1 - kMomentum) * s.mean;
+      moving_variance[c] = kMomentum * in[4][c] + (1 - kMomentum) * s.unbiased;
     }
     out[1][c] = s.mean;
     out[2][c] = 1 / std::sqrt(s.variance + kEpsilon);
@@ -90,6 +114,7 @@ DoublesList Normalize(const Norm& norm, const DoublesList& in) {
       out[0][i] = Activate(norm, y);
     }
   }
+  if (norm.mask) out.insert(out.begin() + 3, MaskOf(norm, out[0]));
   return out;
 }
 
@@ -125,6 +150,7 @@ OpCase Forward(const Norm& norm) {
     op_case.inputs.push_back({.type = Float32(norm.x)});
     op_case.gradients.push_back(5);
   }
+  if (norm.mask) op_case.outputs.push_back(MaskType(norm));
   if (norm.x.num_elements() > 10000) op_case.gradients = {};
   return op_case;
 }
@@ -174,9 +200,13 @@ DoublesList Differentiate(const Norm& norm, const DoublesList& in) {
     double d_variance = 0;
     for (size_t i = c; i < g.size(); i += channels) {
       const double centred = in[1][i] - in[4][c];
-      const double y =
-          norm.has_side ? in[6][i] : centred * inv_std * in[2][c] + in[3][c];
-      if (norm.most != kNoActivation && (y <= 0 || y >= norm.most)) g[i] = 0;
+      if (norm.mask) {
+        if (!IsSet(in[6], i)) g[i] = 0;
+      } else if (norm.most != kNoActivation) {
+        const double y =
+            norm.has_side ? in[6][i] : centred * inv_std * in[2][c] + in[3][c];
+        if (!Passes(norm, y)) g[i] = 0;
+      }
       out[1][c] += g[i] * centred * inv_std;
       out[2][c] += g[i];
       d_mean -= g[i] * in[2][c] * inv_std;
@@ -210,7 +240,11 @@ OpCase Grad(const Norm& norm) {
       .tolerance = 1e-4,
       .flops = 12 * static_cast<double>(norm.x.num_elements())};
   if (norm.has_side) {
-    op_case.inputs.push_back({.type = Float32(norm.x)});
+    op_case.inputs.push_back(norm.mask ? CaseInput{.type = MaskType(norm),
+                                                   .fill = Fill::kIntegers,
+                                                   .low = 0,
+                                                   .high = 256}
+                                       : CaseInput{.type = Float32(norm.x)});
     op_case.outputs.push_back(Float32(norm.x));
   }
   return op_case;
@@ -250,6 +284,33 @@ std::vector<Norm> Norms() {
        .most = kRelu6,
        .has_side = true,
        .scale = 8},
+      {.name = "TrainingMask",
+       .x = {3, 5, 7, 16},
+       .most = kRelu,
+       .has_side = true,
+       .mask = true},
+      {.name = "TrainingMaskRelu6",
+       .x = {2, 3, 5, 8},
+       .most = kRelu6,
+       .has_side = true,
+       .mask = true,
+       .scale = 8},
+      {.name = "ManyRowsMask",
+       .x = {3, 20, 21, 24},
+       .most = kRelu,
+       .has_side = true,
+       .mask = true},
+      {.name = "ManyChannelsMask",
+       .x = {2, 3, 3, 1032},
+       .most = kRelu,
+       .has_side = true,
+       .mask = true},
+      {.name = "InferenceMask",
+       .x = {2, 3, 4, 8},
+       .is_training = false,
+       .most = kRelu,
+       .has_side = true,
+       .mask = true},
       {.name = "InferenceRelu6",
        .x = {3, 5, 7, 6},
        .is_training = false,
@@ -261,6 +322,8 @@ std::vector<Norm> Norms() {
 std::vector<BadOp> BadNorms() {
   const TensorType x = Float32({2, 3, 3, 4});
   const TensorType v = Float32({4});
+  const TensorType wide = Float32({2, 3, 3, 8});
+  const TensorType w = Float32({8});
   return {
       {.name = "BatchNormApplyOfUnknownActivation",
        .op = "BatchNormApply",
@@ -306,6 +369,26 @@ std::vector<BadOp> BadNorms() {
        .op = "FusedBatchNorm",
        .inputs = {v, v, v, v, v},
        .error = "x must have 2 dimensions or more"},
+      {.name = "FusedBatchNormOfMaskWithoutSide",
+       .op = "FusedBatchNorm",
+       .inputs = {x, v, v, v, v},
+       .attributes = {{"activation", "relu"}, {"mask", true}},
+       .error = "a mask requires a side and an activation"},
+      {.name = "FusedBatchNormOfMaskOfFewChannels",
+       .op = "FusedBatchNorm",
+       .inputs = {x, v, v, v, v, x},
+       .attributes = {{"activation", "relu"}, {"mask", true}},
+       .error = "a mask requires a multiple of 8 channels; x has 4"},
+      {.name = "FusedBatchNormGradOfNoMask",
+       .op = "FusedBatchNormGrad",
+       .inputs = {x, x, v, v, v, v},
+       .attributes = {{"activation", "relu"}, {"mask", true}},
+       .error = "a mask requires a side and an activation"},
+      {.name = "FusedBatchNormGradOfYAsMask",
+       .op = "FusedBatchNormGrad",
+       .inputs = {wide, wide, w, w, w, w, wide},
+       .attributes = {{"activation", "relu"}, {"mask", true}},
+       .error = "mask must be uint8[2, 3, 3, 1], as a bit for each of x"},
       {.name = "FusedBatchNormGradOfUnreadY",
        .op = "FusedBatchNormGrad",
        .inputs = {x, x, v, v, v, v, x},

@@ -134,6 +134,78 @@ OpCase MaxPoolGrad(const Pool& pool, const std::string& name, Fill fill) {
           .flops = Flops(pool)};
 }
 
+// The index in the window, padding counted, of its first maximum.
+double PlaceOfMaximum(const Pool& pool, const Index& y, const Doubles& x) {
+  const size_t maximum = FirstMaximum(WindowOf(pool, y), x);
+  double number = 0;
+  for (const Index& k : AllIndices(Shape(pool.ksize))) {
+    if (PlaceOf(pool, y, k) == maximum) break;
+    ++number;
+  }
+  return number;
+}
+
+TensorType PlacesType(const Pool& pool) {
+  return {.dtype = DType::kUInt8, .shape = pool.y};
+}
+
+OpCase MaxPoolWithPlaces(const Pool& pool, const std::string& name, Fill fill) {
+  OpCase op_case = MaxPool(pool);
+  op_case.name = op_case.op + name;
+  op_case.inputs = {Image(pool, fill)};
+  op_case.attributes.Set("places", true);
+  op_case.outputs.push_back(PlacesType(pool));
+  op_case.reference = [pool](const DoublesList& in) {
+    Doubles y;
+    Doubles places;
+    for (const Index& at : AllIndices(pool.y)) {
+      y.push_back(in[0][FirstMaximum(WindowOf(pool, at), in[0])]);
+      places.push_back(PlaceOfMaximum(pool, at, in[0]));
+    }
+    return DoublesList{y, places};
+  };
+  if (fill == Fill::kIntegers) op_case.gradients = {};
+  return op_case;
+}
+
+// `places` are random elements of the windows that are not padding.
+OpCase MaxPoolGradOfPlaces(const Pool& pool) {
+  const std::string op = OpName(pool, "MaxPool", "Grad");
+  Attributes attributes = AttributesOf(pool);
+  attributes.Set("places", true);
+  attributes.Set("input_shape", pool.x);
+  Doubles places;
+  size_t random = 1;
+  for (const Index& y : AllIndices(pool.y)) {
+    const std::vector<size_t> window = WindowOf(pool, y);
+    Doubles x(static_cast<size_t>(pool.x.num_elements()), 0);
+    random = (random * 1103515245 + 12345) % 2147483648;
+    x[window[random / 65536 % window.size()]] = 1;
+    places.push_back(PlaceOfMaximum(pool, y, x));
+  }
+  return {.name = op + pool.name + "Places",
+          .op = op,
+          .inputs = {{.type = PlacesType(pool),
+                      .fill = Fill::kValues,
+                      .values = places},
+                     {.type = Float32(pool.y)}},
+          .attributes = attributes,
+          .outputs = {Float32(pool.x)},
+          .reference =
+              [pool](const DoublesList& in) {
+                Doubles dx(static_cast<size_t>(pool.x.num_elements()), 0);
+                const std::vector<Index> elements =
+                    AllIndices(Shape(pool.ksize));
+                size_t at = 0;
+                for (const Index& y : AllIndices(pool.y)) {
+                  const auto element = static_cast<size_t>(in[0][at]);
+                  dx[*PlaceOf(pool, y, elements[element])] += in[1][at++];
+                }
+                return DoublesList{dx};
+              },
+          .flops = Flops(pool)};
+}
+
 double Divisor(const Pool& pool, size_t elements, bool counts_padding) {
   return static_cast<double>(counts_padding ? WindowSize(pool)
                                             : static_cast<int64_t>(elements));
@@ -337,6 +409,7 @@ std::vector<BadOp> BadPools() {
   using List = AttributeValue::List;
   const Shape x = {2, 8, 8, 4};
   const List two = {2, 2};
+  const TensorType places = {.dtype = DType::kUInt8, .shape = {2, 4, 4, 4}};
   return {
       Bad("WithoutSize", x, {{"padding", "SAME"}}, "ksize"),
       Bad("OfOneSize", x, {{"padding", "SAME"}, {"ksize", List{2}}},
@@ -356,6 +429,34 @@ std::vector<BadOp> BadPools() {
        .inputs = {Float32(x), Float32({2, 4, 3, 4})},
        .attributes = {{"padding", "SAME"}, {"ksize", two}, {"strides", two}},
        .error = "dy must be float32[2, 4, 4, 4], as the pool's output"},
+      Bad("OfPlacesInLargeWindows", {1, 20, 20, 4},
+          {{"padding", "VALID"}, {"ksize", List{17, 16}}, {"places", true}},
+          "'places' allows windows of at most 256 elements; these have 272"),
+      {.name = "MaxPoolGradOfPlacesWithoutShape",
+       .op = "MaxPoolGrad",
+       .inputs = {places, Float32({2, 4, 4, 4})},
+       .attributes = {{"padding", "SAME"},
+                      {"ksize", two},
+                      {"strides", two},
+                      {"places", true}},
+       .error = "input_shape"},
+      {.name = "MaxPoolGradOfOtherPlaces",
+       .op = "MaxPoolGrad",
+       .inputs = {Float32(x), Float32({2, 4, 4, 4})},
+       .attributes = {{"padding", "SAME"},
+                      {"ksize", two},
+                      {"strides", two},
+                      {"places", true},
+                      {"input_shape", x}},
+       .error = "places must be uint8[2, 4, 4, 4], as a byte for each of dy"},
+      {.name = "MaxPoolGradOfShapeWithoutPlaces",
+       .op = "MaxPoolGrad",
+       .inputs = {Float32(x), Float32({2, 4, 4, 4})},
+       .attributes = {{"padding", "SAME"},
+                      {"ksize", two},
+                      {"strides", two},
+                      {"input_shape", x}},
+       .error = "'input_shape' is only for 'places'"},
       {.name = "AvgPoolGradOfOtherShape",
        .op = "AvgPoolGrad",
        .inputs = {Float32({2, 4, 4, 4})},
@@ -426,6 +527,13 @@ std::vector<OpCase> CasesOf(const Pool& pool) {
       MaxPool(pool), MaxPoolGrad(pool, pool.name, Fill::kDistinct),
       MaxPoolGrad(pool, pool.name + "Ties", Fill::kIntegers),
       AvgPool(pool, pool.name, false), AvgPoolGrad(pool, pool.name, false)};
+  if (WindowSize(pool) <= 256) {
+    cases.push_back(
+        MaxPoolWithPlaces(pool, pool.name + "Places", Fill::kDistinct));
+    cases.push_back(
+        MaxPoolWithPlaces(pool, pool.name + "PlacesTies", Fill::kIntegers));
+    cases.push_back(MaxPoolGradOfPlaces(pool));
+  }
   if (pool.padding != "VALID") {
     const std::string name = pool.name + "CountingPadding";
     cases.push_back(AvgPool(pool, name, true));
