@@ -10,6 +10,35 @@
 
 namespace spillway {
 
+namespace {
+
+// Whether the node adds channels after the first `end` of its input 0.
+bool GrowsAfter(const Graph& graph, const Node& node, int64_t end) {
+  if (node.op != kConcatInto) return false;
+  const int rank = graph.type(node.outputs[0]).shape.rank();
+  const auto axis = node.attributes.GetInt("axis");
+  const auto begin = node.attributes.GetInt("begin");
+  return axis.ok() && begin.ok() && (*axis == -1 || *axis == rank - 1) &&
+         *begin >= end;
+}
+
+// The last state of `value` in which channels up to `end` are the same.
+ValueId LastState(const Graph& graph, ValueId value, int64_t end) {
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const Use& use : graph.uses(value)) {
+      const Node& reader = graph.node(use.node);
+      if (use.slot != 0 || !GrowsAfter(graph, reader, end)) continue;
+      value = reader.outputs[0];
+      has_grown = true;
+      break;
+    }
+  }
+  return value;
+}
+
+}  // namespace
+
 std::string WhyNotClonable(const Node& node, const OpRegistry& ops) {
   const OpDef* def = ops.Find(node.op);
   if (def == nullptr) {
@@ -42,6 +71,35 @@ std::optional<DerivedNode> DeriveOutput(const Graph& graph, const Node& node,
       *def,
       {.attributes = node.attributes, .inputs = inputs, .outputs = outputs},
       output);
+}
+
+std::vector<ValueId> InputsOfDerived(const Graph& graph, const Node& node,
+                                     const DerivedNode& derived,
+                                     const OpRegistry& ops) {
+  std::vector<ValueId> inputs;
+  for (const DerivedInput& input : derived.inputs) {
+    const std::vector<ValueId>& from =
+        input.is_output ? node.outputs : node.inputs;
+    inputs.push_back(from[static_cast<size_t>(input.index)]);
+  }
+  const OpDef* def = ops.Find(derived.op);
+  if (def == nullptr) return inputs;
+  const auto parts = PartsOf(*def, derived.attributes);
+  if (!parts.ok()) return inputs;
+  for (const InputPart& part : *parts) {
+    ValueId& input = inputs[static_cast<size_t>(part.input)];
+    input = LastState(graph, input, part.begin + part.size);
+  }
+  return inputs;
+}
+
+bool IsSameUpTo(const Graph& graph, ValueId value, ValueId later, int64_t end) {
+  while (later != value) {
+    const Node& maker = graph.producer(later);
+    if (!GrowsAfter(graph, maker, end)) return false;
+    later = maker.inputs[0];
+  }
+  return true;
 }
 
 }  // namespace spillway

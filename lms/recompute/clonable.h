@@ -2,8 +2,10 @@
 #ifndef SPILLWAY_LMS_RECOMPUTE_CLONABLE_H_
 #define SPILLWAY_LMS_RECOMPUTE_CLONABLE_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "graph/graph.h"
 #include "graph/op_registry.h"
@@ -20,6 +22,18 @@ std::string WhyNotClonable(const Node& node, const OpRegistry& ops);
 // (OpDef::derive); nullopt if there is none.
 std::optional<DerivedNode> DeriveOutput(const Graph& graph, const Node& node,
                                         int output, const OpRegistry& ops);
+
+// What that node reads. A tensor that grows (ConcatInto) is read as it is in
+// the end if the part that is read stays the same: its earlier states are
+// overwritten as soon as nothing reads them any more, but gradients read the
+// last one. Such a node can run only when the tensor is complete.
+std::vector<ValueId> InputsOfDerived(const Graph& graph, const Node& node,
+                                     const DerivedNode& derived,
+                                     const OpRegistry& ops);
+
+// Whether `later` is `value` or a later state of it in which channels up to
+// `end` are the same.
+bool IsSameUpTo(const Graph& graph, ValueId value, ValueId later, int64_t end);
 
 }  // namespace spillway
 

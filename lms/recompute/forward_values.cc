@@ -114,14 +114,8 @@ std::vector<ValueId> ForwardValues::InputsOfRemake(ValueId value) const {
   const Node& node = graph_->node(of.producer);
   const std::optional<DerivedNode> derived =
       DeriveOutput(*graph_, node, of.index, *ops_);
-  if (!derived) return node.inputs;
-  std::vector<ValueId> inputs;
-  for (const DerivedInput& input : derived->inputs) {
-    const std::vector<ValueId>& from =
-        input.is_output ? node.outputs : node.inputs;
-    inputs.push_back(from[static_cast<size_t>(input.index)]);
-  }
-  return inputs;
+  return derived ? InputsOfDerived(*graph_, node, *derived, *ops_)
+                 : node.inputs;
 }
 
 NodeId ForwardValues::TriggerFor(NodeId reader) const {

@@ -85,20 +85,36 @@ class CloneMaker {
     }
     if (!first.is_valid()) return;
     const std::vector<ValueId> inputs = values_.InputsOfRemake(outputs[0]);
-    const bool is_too_late = IsUpdatedBefore(inputs, outputs[0], first);
+    const char* why_not = WhyNotFor(first, inputs, outputs[0]);
     for (const ValueId output : outputs) {
       NodeId& reader = first_reader_[output];
       if (!reader.is_valid()) continue;
-      reader = is_too_late ? NodeId() : first;
-      if (!is_too_late) continue;
-      plan_.dropped.push_back(
-          {.value = output,
-           .reason = "a variable that its node reads is updated before"});
+      reader = why_not == nullptr ? first : NodeId();
+      if (why_not == nullptr) continue;
+      plan_.dropped.push_back({.value = output, .reason = why_not});
     }
-    if (is_too_late) return;
+    if (why_not != nullptr) return;
+    const NodeId original = graph_.value(outputs[0]).producer;
     for (const ValueId input : inputs) {
-      if (IsRemade(input)) AddReader(input, first);
+      // (A state of a tensor after `original` is not made again for it.)
+      const bool is_before = IsBefore(graph_.value(input).producer, original);
+      if (is_before && IsRemade(input)) AddReader(input, first);
     }
+  }
+
+  // Why a clone for `value` with these inputs cannot run before `reader`; null
+  // if it can.
+  const char* WhyNotFor(NodeId reader, const std::vector<ValueId>& inputs,
+                        ValueId value) const {
+    if (IsUpdatedBefore(inputs, value, reader)) {
+      return "a variable that its node reads is updated before";
+    }
+    const bool is_complete = std::ranges::all_of(inputs, [&](ValueId input) {
+      return values_.level(graph_.value(input).producer) <
+             values_.level(reader);
+    });
+    return is_complete ? nullptr
+                       : "a tensor that its node reads is complete only later";
   }
 
   // Whether bytes that the original reads are overwritten after it and before

@@ -19,9 +19,9 @@ namespace spillway {
 //
 // Why the edited graph has no cycle: give a clone the level of its first
 // reader, through other clones, less a half. Levels then rise along all edges:
-// the trigger is a predecessor of that reader, the inputs are made before the
-// original's readers, and a clone is ordered only before updates of higher
-// levels.
+// the trigger is a predecessor of that reader, the inputs are made on lower
+// levels than that of the reader (else the storage is dropped), and a clone is
+// ordered only before updates of higher levels.
 //
 // Cost: near-linear.
 RecomputePlan MakeClones(const ForwardValues& values,

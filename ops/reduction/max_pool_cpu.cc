@@ -100,17 +100,65 @@ template <typename T>
   max_pool::FindRow<64>(pool, plane, row, image, y, places);
 }
 
-// Calls fn(plane, row, first element of its image, first element of y) for the
-// rows of windows [begin, end), counted over all planes and images.
-template <typename Fn>
-void ForEachRowOfWindows(const WindowGeometry& pool, int64_t begin, int64_t end,
-                         const Fn& fn) {
-  const int64_t of_image = pool.planes.output * pool.rows.output;
-  for (int64_t i = begin; i < end; ++i) {
-    const int64_t row = i % of_image;
-    fn(row / pool.rows.output, row % pool.rows.output,
-       i / of_image * pool.image_size(), i * pool.y_at(0, 1, 0));
+// The rows of windows of all planes and images, split among threads.
+struct SplitRows {
+  WindowGeometry pool;
+  int64_t parts = 1;
+
+  SplitRows(const WindowGeometry& of, int threads) : pool(of) {
+    const int64_t grain = 16384 / of.at(0, 1, 0) + 1;  // worth a thread
+    parts = std::min<int64_t>(threads, (count() + grain - 1) / grain);
   }
+
+  int64_t count() const {
+    return pool.batch * pool.planes.output * pool.rows.output;
+  }
+
+  // Calls fn(part, plane, row, first element of its image, first element of y)
+  // for each row.
+  template <typename Fn>
+  void ForEach(const Fn& fn) const {
+    const int64_t of_image = pool.planes.output * pool.rows.output;
+    ParallelFor(static_cast<int>(parts), parts, 1,
+                [&](int64_t first_part, int64_t last_part) {
+                  const int64_t end = count() * last_part / parts;
+                  for (int64_t i = count() * first_part / parts; i < end; ++i) {
+                    const int64_t row = i % of_image;
+                    fn(first_part, row / pool.rows.output,
+                       row % pool.rows.output, i / of_image * pool.image_size(),
+                       i * pool.y_at(0, 1, 0));
+                  }
+                });
+  }
+};
+
+template <typename T>
+NewKernel PoolWithPlaces(const SplitRows& rows) {
+  const auto find =
+      Widest(FindRowBaseline<T>, FindRowAvx2<T>, FindRowAvx512<T>);
+  return MakeKernel([=](const KernelContext& context) {
+    rows.ForEach([&](int64_t /*part*/, int64_t plane, int64_t row, int64_t x_at,
+                     int64_t y_at) {
+      find(rows.pool, plane, row, context.input<T>(0) + x_at,
+           context.output<T>(0) + y_at, context.output<uint8_t>(1) + y_at);
+    });
+  });
+}
+
+// Workspace: a row of x for each part.
+template <typename T>
+NewKernel Pool(const SplitRows& rows) {
+  const int64_t row_size = rows.pool.at(0, 1, 0);
+  return MakeKernel(
+      [=](const KernelContext& context) {
+        auto* columns = static_cast<float*>(context.workspace);
+        rows.ForEach([&](int64_t part, int64_t plane, int64_t row, int64_t x_at,
+                         int64_t y_at) {
+          PoolRow(rows.pool, plane, row, context.input<T>(0) + x_at,
+                  columns + part * row_size, context.output<T>(0) + y_at);
+        });
+      },
+      rows.parts * row_size * static_cast<int64_t>(sizeof(float)));
 }
 
 }  // namespace
@@ -119,51 +167,13 @@ NewKernel MaxPoolCpu(const KernelRequest& node) {
   const Shape& x = node.inputs[0].shape;
   SPILLWAY_ASSIGN_OR_RETURN(const Window window,
                             ReadPoolWindow(node.attributes, x));
-  const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
-  const int64_t row_size = pool.at(0, 1, 0);
-  const int64_t rows = pool.batch * pool.planes.output * pool.rows.output;
-  const int64_t grain = 16384 / row_size + 1;  // worth a separate thread
-  const int64_t parts =
-      std::min<int64_t>(node.threads, (rows + grain - 1) / grain);
   SPILLWAY_ASSIGN_OR_RETURN(const bool has_places,
                             node.attributes.GetBool("places", false));
-  // Calls run(part, first row of windows, end) for each part.
-  const auto for_parts = [=](const auto& run) {
-    ParallelFor(static_cast<int>(parts), parts, 1,
-                [&](int64_t begin, int64_t end) {
-                  run(begin, rows * begin / parts, rows * end / parts);
-                });
-  };
-  return ForStorage(node.inputs[0], [=]<typename T>(T) -> NewKernel {
-    if (has_places) {
-      const auto find =
-          Widest(FindRowBaseline<T>, FindRowAvx2<T>, FindRowAvx512<T>);
-      return MakeKernel([=](const KernelContext& context) {
-        for_parts([&](int64_t /*part*/, int64_t begin, int64_t end) {
-          ForEachRowOfWindows(
-              pool, begin, end,
-              [&](int64_t plane, int64_t row, int64_t x_at, int64_t y_at) {
-                find(pool, plane, row, context.input<T>(0) + x_at,
-                     context.output<T>(0) + y_at,
-                     context.output<uint8_t>(1) + y_at);
-              });
-        });
-      });
-    }
-    const auto compute = [=](const KernelContext& context) {
-      for_parts([&](int64_t part, int64_t begin, int64_t end) {
-        auto* columns =
-            static_cast<float*>(context.workspace) + part * row_size;
-        ForEachRowOfWindows(
-            pool, begin, end,
-            [&](int64_t plane, int64_t row, int64_t x_at, int64_t y_at) {
-              PoolRow(pool, plane, row, context.input<T>(0) + x_at, columns,
-                      context.output<T>(0) + y_at);
-            });
-      });
-    };
-    return MakeKernel(compute,
-                      parts * row_size * static_cast<int64_t>(sizeof(float)));
+  const SplitRows rows(MakeWindowGeometry(x.dim(0), x.dim(-1), window),
+                       node.threads);
+  return ForStorage(node.inputs[0], [&]<typename T>(T) -> NewKernel {
+    if (has_places) return PoolWithPlaces<T>(rows);
+    return Pool<T>(rows);
   });
 }
 

@@ -141,7 +141,7 @@ Bands BandsOf(const WindowGeometry& pool, int threads) {
                      threads, (pool.batch * slices + grain - 1) / grain),
                  .most = slices};
   if constexpr (!std::is_same_v<T, float>) {
-    constexpr int64_t kCachedFloats = 64 * 1024;
+    constexpr int64_t kCachedFloats = int64_t{64} * 1024;
     const int64_t cached = kCachedFloats / SliceSize(pool);
     const int64_t of_part = pool.batch * slices / bands.parts + 1;
     bands.most =
@@ -198,9 +198,10 @@ NewKernel MaxPoolGradCpu(const KernelRequest& node) {
                             node.attributes.GetBool("places", false));
   const WindowGeometry pool = MakeWindowGeometry(x.dim(0), x.dim(-1), window);
   return ForStorage(node.outputs[0], [&]<typename T>(T) -> NewKernel {
-    return AreDisjoint(window)
-               ? DisjointGradient<T>(pool, has_places, node.threads)
-               : OverlappingGradient<T>(pool, has_places, node.threads);
+    if (!AreDisjoint(window)) {
+      return OverlappingGradient<T>(pool, has_places, node.threads);
+    }
+    return DisjointGradient<T>(pool, has_places, node.threads);
   });
 }
 

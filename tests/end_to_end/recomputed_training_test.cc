@@ -44,6 +44,7 @@ TEST_P(RecomputedZooTest, EachPolicyKeepsEveryBit) {
                          .image_size = SmallSteps().at(GetParam()).image_size,
                          .num_classes = 4,
                          .optimizer = Sgd{.learning_rate = 0.001},
+                         .passes = "auto",
                          .steps = 1,
                          .threads = 1};
   ASSERT_OK_AND_ASSIGN(const TrainedModel kept, TrainModel(spec));
@@ -111,6 +112,21 @@ TEST(RecomputedTrainingTest, RecomputationNeedsLessMemory) {
   EXPECT_LT(cheap.memory.measured_device_bytes,
             0.85 * kept.memory.measured_device_bytes);
   EXPECT_LT(sqrt.memory.measured_device_bytes,
+            0.5 * kept.memory.measured_device_bytes);
+}
+
+// The tensors that a dense block grows are kept; what is made of them is not.
+TEST(RecomputedTrainingTest, GrownTensorsAreReadInTheEnd) {
+  TrainModelSpec spec = {.model = "densenet40_k12",
+                         .batch_size = 4,
+                         .passes = "auto",
+                         .steps = 1,
+                         .device = "cpu"};
+  ASSERT_OK_AND_ASSIGN(const TrainedModel kept, TrainModel(spec));
+  spec.lms.recompute.policy = RecomputePolicy::kCheap;
+  ASSERT_OK_AND_ASSIGN(const TrainedModel cheap, TrainModel(spec));
+  ExpectSameTraining(cheap, kept);
+  EXPECT_LT(cheap.memory.measured_device_bytes,
             0.5 * kept.memory.measured_device_bytes);
 }
 

@@ -91,7 +91,7 @@ class Materializer {
     const ValueId root = space_.list.storages[static_cast<size_t>(base)].root;
     const int32_t index = space_.remake_of[root];
     return index != kNoRemake &&
-           now_ <= space_.remakes[static_cast<size_t>(index)].last_legal_step;
+           space_.remakes[static_cast<size_t>(index)].IsLegalBefore(now_);
   }
 
   void MakeAgain(const Slot& slot, int depth) {
@@ -101,7 +101,7 @@ class Materializer {
       return;
     }
     const Remake& remake = space_.remakes[static_cast<size_t>(index)];
-    if (now_ > remake.last_legal_step) {
+    if (!remake.IsLegalBefore(now_)) {
       has_failed_ = true;
       return;
     }

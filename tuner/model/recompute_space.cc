@@ -118,6 +118,8 @@ class SpaceMaker {
     for (const ValueId input : inputs) {
       const Storage& storage = space_.storages.of(input);
       remake.inputs.push_back(SlotOf(input));
+      remake.first_legal_step = std::max(
+          remake.first_legal_step, step_of_[graph().value(input).producer] + 1);
       if (storage.overwriters.empty()) continue;
       if (!storage.is_resident) return;  // its bytes may be others later
       for (const NodeId overwriter : storage.overwriters) {
@@ -158,7 +160,7 @@ class SpaceMaker {
       const int32_t remake = space_.remake_of[of.root];
       if (remake == kNoRemake || !of.on_device || of.is_fetched) continue;
       const Remake& by = space_.remakes[static_cast<size_t>(remake)];
-      if (!is_tail && space_.model.gaps[i].next > by.last_legal_step) continue;
+      if (!is_tail && !by.IsLegalBefore(space_.model.gaps[i].next)) continue;
       space_.can_recompute[i] = 1;
       space_.remake_ns[i] = by.kernel_ns;
     }

@@ -36,6 +36,13 @@ struct Remake {
   // it: it must run before them.
   std::vector<int32_t> updates = {};
   int32_t last_legal_step = 0;  // the first of `updates`, or the last step
+  // All that it reads has been made before (a tensor that grows may be complete
+  // only long after the original has read it).
+  int32_t first_legal_step = 0;
+
+  bool IsLegalBefore(int32_t step) const {
+    return first_legal_step <= step && step <= last_legal_step;
+  }
 };
 
 inline constexpr int32_t kNoRemake = -1;
