@@ -50,15 +50,9 @@ class BudgetSearch {
 
   absl::StatusOr<TunedStep> Tune(std::optional<int64_t> budget,
                                  const TunerOptions& options) const {
-    CompileOptions compile = inputs_.compile;
-    compile.device_budget_bytes = budget;
-    return TuneAlgorithms({.graph = inputs_.graph,
-                           .ops = inputs_.ops,
-                           .keep = inputs_.keep,
-                           .compile = compile,
-                           .kernel_ns = inputs_.kernel_ns,
-                           .profile = inputs_.profile},
-                          known_, options);
+    TunerInputs inputs = inputs_;
+    inputs.compile.device_budget_bytes = budget;
+    return TuneAlgorithms(inputs, known_, options);
   }
 
   const TunerInputs& inputs_;

@@ -10,12 +10,14 @@
 #include "gtest/gtest.h"
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_size.h"
+#include "tests/tuner/space_case.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/model/step_model.h"
 
 namespace spillway {
 namespace {
 
+using testing::DerivedKernelsOf;
 using ::testing::HasSubstr;
 using testing::InputsOf;
 using testing::IsOk;
@@ -24,6 +26,7 @@ using testing::NaiveLeastBytes;
 using testing::NumCases;
 using testing::TrainingCase;
 using testing::TunerCase;
+using testing::ZooCase;
 
 TEST(SmallestBudgetTest, TuningSucceedsWithItAndNotWithMuchLess) {
   constexpr int kBudgets = 8;
@@ -65,6 +68,22 @@ TEST(SmallestBudgetTest, TellsWhatItCostsInTime) {
   EXPECT_EQ(found->step_ns, tuned.chosen.step.step_ns);
   EXPECT_EQ(found->unlimited_step_ns, unlimited.chosen.step.step_ns);
   EXPECT_TRUE(found->is_tuned);
+}
+
+TEST(SmallestBudgetTest, CountsRecomputation) {
+  const TunerCase training = ZooCase("resnet20", 32, 4, 10);
+  const RecomputeChoices choices = {.derived = DerivedKernelsOf(training)};
+  TunerInputs inputs = InputsOf(training, 1);
+  inputs.compile.host_budget_bytes = 0;  // so that nothing can be swapped
+  const auto needed = [&] {
+    const auto found = FindSmallestBudget(inputs, {}, {});
+    return found ? found->needed_bytes : 0;
+  };
+  const int64_t without = needed();
+  inputs.choices = &choices;
+  const int64_t with = needed();
+  EXPECT_GT(with, 0);
+  EXPECT_LT(with, without);
 }
 
 // The host's pool is too small for the set, for any device memory.
