@@ -18,7 +18,10 @@ constexpr int kDraws = 20;
 class Annealer {
  public:
   Annealer(const JointPlayer& player, const AnnealOptions& options)
-      : player_(player), space_(player.space()), options_(options) {
+      : player_(player),
+        space_(player.space()),
+        options_(options),
+        random_(std::mt19937_64::default_seed + options.seed) {
     double sum = 0;
     for (const size_t gap : options.gaps) {
       sum +=
@@ -135,7 +138,7 @@ class Annealer {
   const RecomputeSpace& space_;
   const AnnealOptions& options_;
   std::vector<double> weights_;  // by gap of the options: sum up to it
-  std::mt19937_64 random_;       // its default seed
+  std::mt19937_64 random_;
 };
 
 }  // namespace

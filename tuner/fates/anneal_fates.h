@@ -32,6 +32,7 @@ struct AnnealOptions {
   StopRequest stop = {};
   // The first threshold, as a part of the time above the bound.
   double heat = 0.1;
+  uint64_t seed = 0;  // of random numbers
 };
 
 // The best step that was played, or `start`. Deterministic.

@@ -36,10 +36,17 @@ constexpr double kLaterPart = 1.0 / 8;
 constexpr double kWarmPart = 1.0 / 6;
 constexpr double kWarmBound = 1.025;
 
-// A step that is so much slower than the bound is also searched for from larger
-// budgets, these factors of the given one, down to it.
-constexpr double kFarBound = 1.03;
-constexpr std::array<double, 5> kLargerBudgets = {1.5, 1.35, 1.2, 1.1, 1};
+// A step that is so much slower than the bound is searched for from larger
+// budgets, these factors of the given one, down to it: each with kLaterPart of
+// the plays, then within the budget itself with the rest.
+constexpr double kFarBound = 1.005;
+constexpr std::array<double, 4> kLargerBudgets = {1.5, 1.35, 1.2, 1.1};
+constexpr double kRestPart = 0.5;
+
+// Searches with other random numbers if the best plan is so much slower than
+// the bound.
+constexpr uint64_t kSeeds = 2;
+constexpr double kPoorBound = 1.03;
 
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
@@ -103,10 +110,14 @@ class OrderSearch {
 
   // Whether an offer fits. After Begin() was true.
   absl::StatusOr<bool> Offer() {
-    SPILLWAY_ASSIGN_OR_RETURN(bool fits, OfferFrom(1));
-    if (!IsFar() || !SearchFromLargerBudgets()) return fits;
-    SPILLWAY_ASSIGN_OR_RETURN(const bool fits_now, OfferFrom(kLaterPart));
-    return fits || fits_now;
+    const JointStep begun = *found_;
+    SPILLWAY_ASSIGN_OR_RETURN(bool fits, Search(begun));
+    for (uint64_t seed = 1; seed < kSeeds && IsWorthAnother(); ++seed) {
+      seed_ = seed;
+      SPILLWAY_ASSIGN_OR_RETURN(const bool fits_now, Search(begun));
+      fits |= fits_now;
+    }
+    return fits;
   }
 
  private:
@@ -117,20 +128,26 @@ class OrderSearch {
            candidates_.start->fates.of_gap.size() == space_.num_gaps();
   }
 
-  // Searches from what was found, within the budget and slightly smaller ones,
-  // and offers each result. `part`: of the plays within the budget itself.
-  absl::StatusOr<bool> OfferFrom(double part) {
+  // Searches from this step, and in a narrow budget also from larger ones;
+  // within the budget, and slightly smaller ones. Offers each result.
+  absl::StatusOr<bool> Search(const JointStep& begun) {
+    std::vector<Fates> seeds = {begun.fates};
+    const bool is_far = IsFar(begun);
+    if (is_far) SeedFromLargerBudgets(seeds);
     bool fits = false;
     std::optional<std::vector<Fate>> offered;
     for (const double slack : kFateSlacks) {
       const bool is_first = slack == 0;
       if (!is_first && StopRequested(candidates_.stop)) break;
       if (candidates_.is_settled(bound_.step_ns)) break;
-      JointSearchOptions search = Options(is_first ? part : kLaterPart);
+      JointSearchOptions search = Options(!is_first ? kLaterPart
+                                          : is_far  ? kRestPart
+                                                    : 1);
       if (!is_first) search.heat /= 4;
       search.usual_seeds = false;
-      found_ = SearchFates(Player(slack), {found_->fates}, search);
+      found_ = SearchFates(Player(slack), seeds, search);
       if (!found_ || candidates_.is_settled(found_ns())) break;
+      seeds = {found_->fates};
       if (offered == found_->fates.of_gap) continue;
       SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space_, *found_));
       recipe.name =
@@ -139,6 +156,15 @@ class OrderSearch {
       offered = found_->fates.of_gap;
     }
     return fits;
+  }
+
+  // Whether the best plan so far is so slow, and the graph so small, that
+  // another search with other random numbers pays.
+  bool IsWorthAnother() const {
+    return IsThorough() && NumPlays() == kMostPlays &&
+           !candidates_.is_settled(static_cast<int64_t>(
+               kPoorBound * static_cast<double>(bound_.step_ns))) &&
+           !StopRequested(candidates_.stop);
   }
 
   // Takes what a search from these fates alone finds if it is faster.
@@ -154,29 +180,32 @@ class OrderSearch {
     }
   }
 
-  // Whether the best step is so far above the bound that more of the search
-  // may help, in a graph that is small enough for it.
-  bool IsFar() const {
-    return !candidates_.takes_first && NumPlays() == kMostPlays &&
-           !candidates_.is_settled(static_cast<int64_t>(
-               kFarBound * static_cast<double>(bound_.step_ns))) &&
-           !StopRequested(candidates_.stop);
+  // Whether all effort goes into this budget. Not so if a larger one has been
+  // searched before, whose fates are the start.
+  bool IsThorough() const {
+    return !candidates_.takes_first && candidates_.start == nullptr;
+  }
+
+  bool IsFar(const JointStep& step) const {
+    return IsThorough() && static_cast<double>(step.played.step_ns) >
+                               kFarBound * static_cast<double>(bound_.step_ns);
   }
 
   // In a narrow budget, a search that begins far from a good choice stays
   // there. So this one begins where there is room, and goes down budget by
-  // budget. Whether it found a step that could be the best.
-  bool SearchFromLargerBudgets() {
-    std::vector<Fates> seeds;
+  // budget. Adds what it finds.
+  void SeedFromLargerBudgets(std::vector<Fates>& seeds) const {
+    std::vector<Fates> larger;
     for (const double factor : kLargerBudgets) {
-      JointSearchOptions search = Options(factor == 1 ? 1 : kLaterPart);
-      if (factor > 1) search.bound_ns = 0;
-      search.usual_seeds = seeds.empty();
-      found_ = SearchFates(Player(1 - factor), seeds, search);
-      if (!found_ || StopRequested(candidates_.stop)) return false;
-      seeds = {found_->fates};
+      JointSearchOptions search = Options(kLaterPart);
+      search.bound_ns = 0;
+      search.usual_seeds = larger.empty();
+      std::optional<JointStep> step =
+          SearchFates(Player(1 - factor), larger, search);
+      if (!step || StopRequested(candidates_.stop)) return;
+      larger = {std::move(step->fates)};
     }
-    return !candidates_.is_settled(found_ns());
+    seeds.push_back(std::move(larger[0]));
   }
 
   bool IsWarm() const {
@@ -205,6 +234,7 @@ class OrderSearch {
     JointSearchOptions options = {.size_threshold_bytes = least_bytes_,
                                   .plays = 0,
                                   .bound_ns = NearBoundNs(),
+                                  .seed = seed_,
                                   .stop = candidates_.stop};
     const double plays = NumPlays();
     options.fit_plays = static_cast<int64_t>(plays * kFirstPart);
@@ -220,6 +250,7 @@ class OrderSearch {
   const JointBound bound_;
   const int64_t least_bytes_;
   std::optional<JointStep> found_;
+  uint64_t seed_ = 0;
 };
 
 }  // namespace

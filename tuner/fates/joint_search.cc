@@ -51,7 +51,8 @@ class Search {
                         .plays = options_.plays,
                         .bound_ns = options_.bound_ns,
                         .stop = options_.stop,
-                        .heat = options_.heat});
+                        .heat = options_.heat,
+                        .seed = options_.seed});
     Improve(*best);
     return best;
   }

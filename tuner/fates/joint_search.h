@@ -30,6 +30,7 @@ struct JointSearchOptions {
   double heat = 0.1;
   // Stop at this time: no step is faster.
   int64_t bound_ns = 0;
+  uint64_t seed = 0;  // of random numbers
   bool usual_seeds = true;
   // AnnealOptions::stop; also ends the local search.
   StopRequest stop = {};
