@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trains a network on a device that is too small for it: the device has 60 % of
+# Trains a network on a device that is too small for it: the device has 40 % of
 # the memory that a training step takes without a budget, and less than it takes
 # in the order of its nodes that needs the least. Run by `./dev demo`.
 #
@@ -9,11 +9,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 program=${1:-build/release/bin/spillway}
 data_dir=${2:-/usr/share/datasets/fashion-mnist}
-percent=60
-least_accuracy=0.88
-model=(--model mnist_deep --batch_size 128
-  --optimizer sgd --learning_rate 0.25 --lr_schedule linear)
-training=(--data fashion_mnist --data_dir "$data_dir" --num_epochs 2)
+percent=40
+least_accuracy=0.86
+model=(--model resnet20 --batch_size 128
+  --optimizer momentum --learning_rate 0.1 --lr_schedule linear)
+images=(--image_size 28 --channels 1)  # those of the data
+training=(--data fashion_mnist --data_dir "$data_dir" --num_epochs 1)
 
 folder=$(mktemp --directory)
 trap 'rm --recursive "$folder"' EXIT
@@ -43,12 +44,12 @@ number() {
 [[ -d $data_dir ]] || fail "$data_dir is not there; run ./dev setup first"
 
 say "What does a training step take when nothing limits it?"
-spillway simulate "${model[@]}" --json "$folder/free.json"
+spillway simulate "${model[@]}" "${images[@]}" --json "$folder/free.json"
 peak=$(number "$folder/free.json" peak_device_bytes)
 budget=$((peak * percent / 100))
 
 say "And with its nodes in the order that needs the least memory?"
-spillway simulate "${model[@]}" --schedule memory --json "$folder/least.json"
+spillway simulate "${model[@]}" "${images[@]}" --schedule memory --json "$folder/least.json"
 least=$(number "$folder/least.json" peak_device_bytes)
 percent_of_least=$(((budget * 100 + least / 2) / least))
 
