@@ -1,66 +1,37 @@
 #include "graph/passes/save_masks.h"
 
-#include <cstdint>
-#include <string>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include "graph/types_of.h"
 
 namespace spillway {
 namespace {
 
-// Slots and outputs of the two ops (ops/normalization/batch_norm.h).
-constexpr size_t kNormInputsWithSide = 6;
-constexpr int kMask = 3;
-constexpr int kGradMask = 6;
-// And of the pools (ops/reduction/pool.h).
-constexpr int kPlaces = 1;
-constexpr int kGradPlaces = 0;
-constexpr int64_t kMostPlaces = 256;  // that a byte can name
+// What a node saves for its gradients.
+struct Saved {
+  const char* attribute = "";  // of the node and of its gradients
+  int output = 0;              // of the node: what it saves
+  int slot = 0;                // of the gradients: where they read it
+};
 
-bool IsNormWithSide(const Node& node) {
-  return node.op == "FusedBatchNorm" &&
-         node.inputs.size() == kNormInputsWithSide &&
-         node.attributes.GetString("activation", "none").value_or("none") !=
-             "none" &&
-         !node.attributes.GetBool("mask", false).value_or(true);
-}
+// ops/normalization/batch_norm.h, ops/reduction/pool.h
+constexpr Saved kMask = {.attribute = "mask", .output = 3, .slot = 6};
+constexpr Saved kPlaces = {.attribute = "places", .output = 1, .slot = 0};
 
 // The gradients of `norm` that read its y.
 std::vector<const Node*> GradientsOfNorm(const Graph& graph, const Node& norm) {
   std::vector<const Node*> gradients;
   for (const Use& use : graph.uses(norm.outputs[0])) {
     const Node& reader = graph.node(use.node);
-    if (reader.op == "FusedBatchNormGrad" && use.slot == kGradMask &&
+    if (reader.op == "FusedBatchNormGrad" && use.slot == kMask.slot &&
         reader.placement == norm.placement) {
       gradients.push_back(&reader);
     }
   }
   return gradients;
-}
-
-void SaveMask(const PassContext& context, const Node& norm,
-              GraphRewrite& rewrite) {
-  const Graph& graph = context.graph;
-  const std::vector<const Node*> gradients = GradientsOfNorm(graph, norm);
-  const Shape& y = graph.type(norm.outputs[0]).shape;
-  if (gradients.empty() || y.dim(-1) % 8 != 0) return;
-  std::vector<int64_t> dims(y.dims().begin(), y.dims().end());
-  dims.back() /= 8;
-  NodeSpec saving = SpecOf(graph, norm);
-  saving.attributes.Set("mask", true);
-  saving.outputs.push_back({.dtype = DType::kUInt8, .shape = Shape(dims)});
-  rewrite.Replace(norm.id, std::move(saving));
-  for (const Node* gradient : gradients) {
-    NodeSpec reading = SpecOf(graph, *gradient);
-    reading.attributes.Set("mask", true);
-    rewrite.Replace(gradient->id, std::move(reading));
-    rewrite.Connect(gradient->id, kGradMask, {.node = norm.id, .index = kMask});
-  }
-}
-
-bool IsMaxPool(const Node& node) {
-  return (node.op == "MaxPool" || node.op == "MaxPool3D") &&
-         !node.attributes.GetBool("places", false).value_or(true);
 }
 
 // The gradients of `pool`: they read the same x through the same windows. They
@@ -72,7 +43,7 @@ std::vector<const Node*> GradientsOfPool(const PassContext& context,
   std::vector<const Node*> gradients;
   for (const Use& use : context.graph.uses(pool.inputs[0])) {
     const Node& reader = context.graph.node(use.node);
-    if (reader.op == pool.op + "Grad" && use.slot == 0 &&
+    if (reader.op == pool.op + "Grad" && use.slot == kPlaces.slot &&
         !rewrite.touches(reader.id) && reader.attributes == pool.attributes &&
         reader.placement == pool.placement &&
         context.levels[reader.id] > context.levels[pool.id]) {
@@ -82,35 +53,57 @@ std::vector<const Node*> GradientsOfPool(const PassContext& context,
   return gradients;
 }
 
-bool PlacesAreSmall(const Graph& graph, const Node& pool) {
-  const auto sizes = pool.attributes.GetInts("ksize");
-  if (!sizes.ok()) return false;
-  int64_t places = 1;
-  for (const int64_t size : *sizes) places *= size;
-  const int64_t bytes = graph.type(pool.outputs[0]).num_elements();
-  return places <= kMostPlaces &&
-         bytes * 8 <= graph.type(pool.inputs[0]).num_bytes();
+// `node`, which saves it; nullopt if its op does not allow that here.
+std::optional<NodeSpec> Saving(const PassContext& context, const Node& node,
+                               const Saved& saved) {
+  const OpDef* def = context.registry.Find(node.op);
+  if (def == nullptr) return std::nullopt;
+  NodeSpec saving = SpecOf(context.graph, node);
+  saving.attributes.Set(saved.attribute, true);
+  const std::vector<TensorType> inputs = TypesOf(context.graph, node.inputs);
+  auto outputs = InferOutputs(*def, {saving.attributes, inputs});
+  if (!outputs.ok()) return std::nullopt;
+  saving.outputs = *std::move(outputs);
+  return saving;
+}
+
+void SaveMask(const PassContext& context, const Node& norm,
+              GraphRewrite& rewrite) {
+  const auto gradients = GradientsOfNorm(context.graph, norm);
+  if (gradients.empty()) return;
+  std::optional<NodeSpec> saving = Saving(context, norm, kMask);
+  if (!saving) return;
+  rewrite.Replace(norm.id, *std::move(saving));
+  for (const Node* gradient : gradients) {
+    NodeSpec reading = SpecOf(context.graph, *gradient);
+    reading.attributes.Set(kMask.attribute, true);
+    rewrite.Replace(gradient->id, std::move(reading));
+    rewrite.Connect(gradient->id, kMask.slot,
+                    {.node = norm.id, .index = kMask.output});
+  }
 }
 
 void SavePlaces(const PassContext& context, const Node& pool,
                 GraphRewrite& rewrite) {
-  const Graph& graph = context.graph;
-  const std::vector<const Node*> gradients =
-      GradientsOfPool(context, pool, rewrite);
-  if (gradients.empty() || !PlacesAreSmall(graph, pool)) return;
-  NodeSpec saving = SpecOf(graph, pool);
-  saving.attributes.Set("places", true);
-  saving.outputs.push_back(
-      {.dtype = DType::kUInt8, .shape = graph.type(pool.outputs[0]).shape});
-  rewrite.Replace(pool.id, std::move(saving));
+  const auto gradients = GradientsOfPool(context, pool, rewrite);
+  if (gradients.empty()) return;
+  std::optional<NodeSpec> saving = Saving(context, pool, kPlaces);
+  if (!saving) return;
+  const TensorType& x = context.graph.type(pool.inputs[0]);
+  if (saving->outputs[kPlaces.output].num_bytes() * 8 > x.num_bytes()) return;
+  rewrite.Replace(pool.id, *std::move(saving));
   for (const Node* gradient : gradients) {
-    NodeSpec reading = SpecOf(graph, *gradient);
-    reading.attributes.Set("places", true);
-    reading.attributes.Set("input_shape", graph.type(pool.inputs[0]).shape);
+    NodeSpec reading = SpecOf(context.graph, *gradient);
+    reading.attributes.Set(kPlaces.attribute, true);
+    reading.attributes.Set("input_shape", x.shape);
     rewrite.Replace(gradient->id, std::move(reading));
-    rewrite.Connect(gradient->id, kGradPlaces,
-                    {.node = pool.id, .index = kPlaces});
+    rewrite.Connect(gradient->id, kPlaces.slot,
+                    {.node = pool.id, .index = kPlaces.output});
   }
+}
+
+bool IsMaxPool(std::string_view op) {
+  return op == "MaxPool" || op == "MaxPool3D";
 }
 
 }  // namespace
@@ -118,8 +111,8 @@ void SavePlaces(const PassContext& context, const Node& pool,
 void SaveMasks(const PassContext& context, GraphRewrite& rewrite) {
   for (const Node& node : context.graph.nodes()) {
     if (rewrite.touches(node.id)) continue;
-    if (IsNormWithSide(node)) SaveMask(context, node, rewrite);
-    if (IsMaxPool(node)) SavePlaces(context, node, rewrite);
+    if (node.op == "FusedBatchNorm") SaveMask(context, node, rewrite);
+    if (IsMaxPool(node.op)) SavePlaces(context, node, rewrite);
   }
 }
 
