@@ -31,9 +31,9 @@ struct PassContext {
   bool CanMerge(const Node& first, const Node& last) const;
 };
 
-// Where "auto" runs a pass: some save kernel launches, which are too cheap on a
-// CPU to matter; some make nodes that only kernels for a CPU compute without a
-// copy.
+// Where "auto" runs a pass: some save kernel launches or memory traffic, which
+// do not matter on a CPU; some make nodes that only kernels for a CPU compute
+// without a copy.
 enum class PassPays : uint8_t { kEverywhere, kOnCpu, kOnGpu };
 
 struct Pass {

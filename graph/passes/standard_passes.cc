@@ -10,6 +10,7 @@
 #include "absl/functional/function_ref.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
+#include "graph/passes/accumulate_gradients.h"
 #include "graph/passes/fuse_batch_norm_relu.h"
 #include "graph/passes/fuse_bias_relu.h"
 #include "graph/passes/fuse_matmul_bias.h"
@@ -24,7 +25,7 @@
 namespace spillway {
 namespace {
 
-constexpr std::array<Pass, 10> kPasses = {{
+constexpr std::array<Pass, 11> kPasses = {{
     {"remove_dead_nodes", "removes what no result needs", RemoveDeadNodes},
     {"merge_common_nodes", "computes equal expressions once", MergeCommonNodes},
     {"join_slices", "gradients of slices side by side instead of summed",
@@ -40,6 +41,8 @@ constexpr std::array<Pass, 10> kPasses = {{
      PassPays::kOnCpu},
     {"grow_concats", "concatenations that grow in place", GrowConcats,
      PassPays::kOnCpu},
+    {"accumulate_gradients", "gradients that add to their sum in place",
+     AccumulateGradients, PassPays::kOnGpu},
     {"fuse_updates", "updates of small variables in one", FuseUpdates,
      PassPays::kOnGpu},
 }};

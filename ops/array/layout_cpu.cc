@@ -23,15 +23,6 @@ void FillZero(int threads, int64_t num_bytes, std::byte* y) {
               });
 }
 
-void CopyBytes(int threads, int64_t num_bytes, const std::byte* from,
-               std::byte* to) {
-  ParallelFor(threads, num_bytes, 4 * kElementwiseGrain,
-              [=](int64_t begin, int64_t end) {
-                std::memcpy(to + begin, from + begin,
-                            static_cast<size_t>(end - begin));
-              });
-}
-
 void CopyAll(int threads, const std::vector<StridedCopy>& copies,
              std::span<void* const> inputs, void* y) {
   for (size_t i = 0; i < copies.size(); ++i) {

@@ -90,6 +90,13 @@ Shape ConvOutput(const ConvGeometry& conv) {
   return Shape(std::move(dims));
 }
 
+bool IsPointwise(const ConvGeometry& conv) {
+  return conv.groups == 1 &&
+         std::ranges::all_of(conv.window, [](const WindowDim& dim) {
+           return dim.size == 1 && dim.stride == 1 && dim.output == dim.input;
+         });
+}
+
 ConvGeometry BackwardConv(const ConvGeometry& conv) {
   ConvGeometry backward = conv;
   std::swap(backward.in_channels, backward.out_channels);

@@ -51,6 +51,10 @@ absl::StatusOr<ConvGeometry> ReadConv(const Attributes& attributes,
 
 Shape ConvOutput(const ConvGeometry& conv);
 
+// Whether y is, in every pixel, a matrix product of that pixel of x: a window
+// of one element with stride 1, no padding, no groups.
+bool IsPointwise(const ConvGeometry& conv);
+
 // The convolution of dy, by filters that are turned by 180 degrees and whose
 // input and output channels are exchanged, that gives dx. Strides must be 1.
 // Padding may become negative.

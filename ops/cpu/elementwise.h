@@ -4,7 +4,9 @@
 #ifndef SPILLWAY_OPS_CPU_ELEMENTWISE_H_
 #define SPILLWAY_OPS_CPU_ELEMENTWISE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "ops/common/function_kernel.h"
 #include "ops/cpu/parallel.h"
@@ -15,6 +17,18 @@ namespace spillway {
 
 // Elements that are worth a separate thread.
 inline constexpr int64_t kElementwiseGrain = 16384;
+
+// Copies `num_bytes` bytes.
+inline void CopyBytes(int threads, int64_t num_bytes, const void* from,
+                      void* to) {
+  const auto* source = static_cast<const std::byte*>(from);
+  auto* target = static_cast<std::byte*>(to);
+  ParallelFor(threads, num_bytes, 4 * kElementwiseGrain,
+              [=](int64_t begin, int64_t end) {
+                std::memcpy(target + begin, source + begin,
+                            static_cast<size_t>(end - begin));
+              });
+}
 
 // A BinaryKernel whose inputs may be parts of wider rows.
 template <typename T, typename Fn>

@@ -248,6 +248,7 @@ class GpuMatMulKernel final : public Kernel {
               .elements = spec.n,
               .dtype = spec.bias_dtype,
               .read_dtype = spec.y_dtype},
+        addend_(spec.addend),
         product_(std::move(product)) {
     Reserve(a_);
     Reserve(b_);
@@ -282,14 +283,16 @@ class GpuMatMulKernel final : public Kernel {
                        CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias));
     }
     const float one = 1;
-    const float zero = 0;
+    const float addend_factor = has_addend() ? 1 : 0;
     void* const y = context.outputs[0];
+    const void* const addend =
+        has_addend() ? context.inputs[static_cast<size_t>(addend_)] : y;
     return CublasLtStatus(
         *product_.api,
         product_.api->matmul(
             handle, product_.operation.get(), &one, b, product_.b.get(), a,
-            product_.a.get(), &zero, y, product_.y.get(), y, product_.y.get(),
-            &chosen_.algo, Workspace(context, own_offset_),
+            product_.a.get(), &addend_factor, addend, product_.y.get(), y,
+            product_.y.get(), &chosen_.algo, Workspace(context, own_offset_),
             chosen_.workspaceSize, static_cast<cudaStream_t>(context.stream)),
         "cublasLtMatmul");
   }
@@ -306,6 +309,7 @@ class GpuMatMulKernel final : public Kernel {
   };
 
   bool has_bias() const { return bias_.input >= 0; }
+  bool has_addend() const { return addend_ >= 0; }
 
   void Reserve(Operand& operand) {
     operand.workspace_offset = own_offset_;
@@ -346,6 +350,7 @@ class GpuMatMulKernel final : public Kernel {
   Operand a_;
   Operand b_;
   Operand bias_;
+  int addend_;              // the input; -1: none
   int64_t own_offset_ = 0;  // where cuBLASLt's workspace begins
   Product product_;
   cublasLtMatmulHeuristicResult_t chosen_ = {};

@@ -19,7 +19,8 @@ namespace spillway {
 
 // Output 0, [m, n], is a times b, where a is [m, k], or [k, m] if transposed,
 // and b is [k, n], or [n, k] if transposed; plus a bias of [n], and clamped to
-// at least 0 with has_relu.
+// at least 0 with has_relu. Or plus an addend like y, which may be the output
+// itself; it is added to the sum before that is rounded.
 //
 // With a batch, these are the last two dimensions of tensors that have so many
 // matrices, one after the other; one operand may have a single matrix, which is
@@ -41,6 +42,7 @@ struct GpuMatMulSpec {
   int bias = -1;  // the input that is the bias; -1: none
   DType bias_dtype = DType::kFloat32;
   bool has_relu = false;
+  int addend = -1;  // the input, of y's type, that is added; -1: none
 };
 
 // Lists the first eight algorithms that cuBLASLt's heuristic suggests with at

@@ -41,6 +41,20 @@ absl::Status ExpectOutput(const Attributes& attributes, const Shape& x,
                     "the convolution's output");
 }
 
+// Checks the optional addend of an input gradient of type `dx`.
+absl::Status ExpectAddend(const InferContext& node, const TensorType& dx,
+                          const Shape& filter) {
+  if (node.inputs.size() <= kConvAddend) return absl::OkStatus();
+  SPILLWAY_RETURN_IF_ERROR(
+      ExpectType("addend", node.inputs[kConvAddend], dx, "dx"));
+  SPILLWAY_ASSIGN_OR_RETURN(const ConvGeometry conv,
+                            ReadConv(node.attributes, dx.shape, filter));
+  if (IsPointwise(conv)) return absl::OkStatus();
+  return InvalidArgument(
+      "an addend needs a window of one element, strides of 1, no padding and "
+      "no groups");
+}
+
 absl::StatusOr<Types> InferBackpropInput(int spatial,
                                          const InferContext& node) {
   const TensorType& filter = node.inputs[0];
@@ -50,7 +64,9 @@ absl::StatusOr<Types> InferBackpropInput(int spatial,
   SPILLWAY_RETURN_IF_ERROR(ExpectConvRanks(spatial, x, filter.shape));
   SPILLWAY_RETURN_IF_ERROR(ExpectOutput(node.attributes, x, filter.shape, dy));
   SPILLWAY_RETURN_IF_ERROR(ExpectFilterDType("filter", filter, dy.dtype));
-  return Types{{.dtype = dy.dtype, .shape = x}};
+  const TensorType dx = {.dtype = dy.dtype, .shape = x};
+  SPILLWAY_RETURN_IF_ERROR(ExpectAddend(node, dx, filter.shape));
+  return Types{dx};
 }
 
 absl::StatusOr<DType> ReadFilterDType(const Attributes& attributes,
@@ -138,11 +154,13 @@ Op BackpropInput(int spatial) {
                                          node.inputs[0].shape)};
   };
   return {.def = {.name = fmt::format("Conv{}DBackpropInput", spatial),
-                  .inputs = {"filter", "dy"},
+                  .inputs = {"filter", "dy", "addend"},
                   .outputs = {"dx"},
+                  .optional_inputs = 1,
                   .attributes = ConvAttributeNames({"input_shape"}),
                   .infer = std::bind_front(InferBackpropInput, spatial),
-                  .cost = cost},
+                  .cost = cost,
+                  .in_place = {{.input = kConvAddend, .output = 0}}},
           .kernels = {{DeviceKind::kCpu, ConvBackpropInputCpu}}};
 }
 

@@ -5,6 +5,7 @@
 #include "ops/gpu/conv/conv_kernel.h"
 #include "ops/gpu/factories.h"
 #include "ops/gpu/gpu_kernel.h"
+#include "ops/linear/conv.h"
 
 namespace spillway::ops {
 
@@ -26,13 +27,15 @@ NewKernel ConvBackpropInputGpu(const KernelRequest& node) {
   SPILLWAY_ASSIGN_OR_RETURN(
       ConvGeometry conv,
       ReadConv(node.attributes, node.outputs[0].shape, node.inputs[0].shape));
-  return MakeGpuConvInputGradientKernel(node,
-                                        {.geometry = std::move(conv),
-                                         .x = kGpuConvOutput,
-                                         .filter = 0,
-                                         .y = 1,
-                                         .dtype = node.outputs[0].dtype,
-                                         .filter_dtype = node.inputs[0].dtype});
+  const bool has_addend = node.inputs.size() > kConvAddend;
+  return MakeGpuConvInputGradientKernel(
+      node, {.geometry = std::move(conv),
+             .x = kGpuConvOutput,
+             .filter = 0,
+             .y = 1,
+             .dtype = node.outputs[0].dtype,
+             .filter_dtype = node.inputs[0].dtype,
+             .addend = has_addend ? kConvAddend : -1});
 }
 
 NewKernel ConvBackpropFilterGpu(const KernelRequest& node) {

@@ -48,6 +48,8 @@ std::map<std::string, Sharing> MakeTable() {
       {"BatchNormApply", {.in_place = "0>0 5>0"}},
       {"BiasAdd", {.in_place = "0>0"}},
       {"ClipByValue", {.in_place = "0>0"}},
+      {"Conv2DBackpropInput", {.in_place = "2>0"}},
+      {"Conv3DBackpropInput", {.in_place = "2>0"}},
       {"Dropout", {.in_place = "0>0"}},
       {"DropoutGrad", {.in_place = "0>0"}},
       {"ErrorFeedbackAllReduce",

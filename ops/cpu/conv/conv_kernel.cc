@@ -30,13 +30,6 @@ using dnnl::memory;
 
 constexpr auto kDirect = dnnl::algorithm::convolution_direct;
 
-bool IsPointwise(const ConvGeometry& conv) {
-  return conv.groups == 1 &&
-         std::ranges::all_of(conv.window, [](const WindowDim& dim) {
-           return dim.size == 1 && dim.stride == 1 && dim.output == dim.input;
-         });
-}
-
 int64_t Pixels(const ConvGeometry& conv) {
   int64_t pixels = conv.batch;
   for (const WindowDim& dim : conv.window) pixels *= dim.input;
@@ -392,7 +385,8 @@ NewKernel MakeConvInputGradientKernel(const ConvSpec& spec,
                              .b = spec.filter.place.index,
                              .a_dtype = spec.y.dtype,
                              .b_dtype = spec.filter.dtype,
-                             .y_dtype = spec.x.dtype},
+                             .y_dtype = spec.x.dtype,
+                             .adds_to_y = spec.adds_to_x},
                             spec.threads);
   }
   return DirectOrWinograd(spec, DirectInputGradient,

@@ -37,6 +37,9 @@ struct ConvSpec {
   ConvTensor filter = {};
   ConvTensor y = {};
   int threads = 1;
+  // Of an input gradient that IsPointwise: x holds a tensor, to which the
+  // gradient is added.
+  bool adds_to_x = false;
 };
 
 // Calls make(T(), Filter()), where T is the storage type of activations and

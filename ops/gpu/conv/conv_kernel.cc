@@ -142,13 +142,6 @@ NewKernel MakeConv(const KernelRequest& node, const GpuConvSpec& spec,
               .math = is_float32 ? wide : CUDNN_TENSOR_OP_MATH}));
 }
 
-bool IsPointwise(const ConvGeometry& conv) {
-  return conv.groups == 1 &&
-         std::ranges::all_of(conv.window, [](const WindowDim& dim) {
-           return dim.size == 1 && dim.stride == 1 && dim.output == dim.input;
-         });
-}
-
 // dfilter is transpose(dy) x, for matrices with one row per pixel.
 NewKernel PointwiseFilterGradient(const KernelRequest& node,
                                   const GpuConvSpec& spec) {
@@ -163,6 +156,22 @@ NewKernel PointwiseFilterGradient(const KernelRequest& node,
              .a_dtype = spec.dtype,
              .b_dtype = spec.dtype,
              .y_dtype = spec.filter_dtype});
+}
+
+// dx is dy filter, for matrices with one row per pixel, plus the addend.
+NewKernel PointwiseInputGradient(const KernelRequest& node,
+                                 const GpuConvSpec& spec) {
+  const ConvGeometry& conv = spec.geometry;
+  return MakeGpuMatMulKernel(
+      node, {.m = ConvOutput(conv).num_elements() / conv.out_channels,
+             .k = conv.out_channels,
+             .n = conv.in_channels,
+             .a = spec.y,
+             .b = spec.filter,
+             .a_dtype = spec.dtype,
+             .b_dtype = spec.filter_dtype,
+             .y_dtype = spec.dtype,
+             .addend = spec.addend});
 }
 
 // Whether the algorithm multiplies the operands themselves, not sums of them.
@@ -202,6 +211,7 @@ NewKernel MakeGpuConvKernel(const KernelRequest& node,
 
 NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,
                                          const GpuConvSpec& spec) {
+  if (spec.addend >= 0) return PointwiseInputGradient(node, spec);
   return MakeConv<ConvInputGradient>(node, spec, ConvDirection::kInputGradient);
 }
 

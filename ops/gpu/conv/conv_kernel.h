@@ -47,16 +47,19 @@ struct GpuConvSpec {
   int y = kGpuConvOutput;
   DType dtype = DType::kFloat32;  // of x and y
   DType filter_dtype = DType::kFloat32;
+  int addend = -1;  // of an input gradient that IsPointwise: the input that is
+                    // added to it; -1: none
 };
 
 // Each lists the suggestions of cuDNN's heuristics that the node's MathOptions
 // allow and that need at most 1 GiB of cuDNN workspace: the first 4 engines,
 // for example "engine 62 2:4 13:0", then the algorithms of the legacy API, for
-// example "implicit_precomp_gemm tensor_op"; if it is a matrix product, the
-// algorithms of matmul_kernel.h. Of the node, only math and algorithm are used.
-// Errors: UNAVAILABLE without the library; UNIMPLEMENTED if there is no
-// algorithm or a dimension is too large for cuDNN; INVALID_ARGUMENT for an
-// unknown algorithm.
+// example "implicit_precomp_gemm tensor_op"; of an input gradient with an
+// addend, and of a float32 filter gradient of shorter activations if that is a
+// matrix product, the algorithms of matmul_kernel.h. Of the node, only math and
+// algorithm are used. Errors: UNAVAILABLE without the library; UNIMPLEMENTED if
+// there is no algorithm or a dimension is too large for cuDNN; INVALID_ARGUMENT
+// for an unknown algorithm.
 NewKernel MakeGpuConvKernel(const KernelRequest& node,
                             const GpuConvSpec& spec);  // y
 NewKernel MakeGpuConvInputGradientKernel(const KernelRequest& node,

@@ -28,6 +28,7 @@ PatternGraph AllPatterns() {
   const Tensor images = g.Placeholder("images", DType::kFloat32, {4, 2, 2, 8});
   Tensor x = Relu(g.Scope("a"), BatchNorm(g.Scope("a"), images, {}));
   x = Relu(g.Scope("b"), Add(g.Scope("b"), BatchNorm(g.Scope("b"), x, {}), x));
+  x = Add(g.Scope("k"), Conv2D(g.Scope("k"), x, {.filters = 8}), x);
   x = Dense(g.Scope("c"), Flatten(g.Scope("c"), x),
             {.units = 5, .activation = Activation::kRelu});
   x = ConcatChannels(

@@ -37,8 +37,7 @@ struct Step {
   ValueId loss;
 };
 
-// Three convolutions without any fused layer, one of them twice, with a
-// shortcut, a sum of slices, concatenations, and an unused node.
+// Convolutions without any fused layer, one of them twice, with shortcuts, a sum of slices, concatenations, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 8, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
@@ -49,6 +48,7 @@ Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   x = Conv2D(g.Scope("conv2"), x, conv);
   x = Add(g.Scope("conv2"), BatchNorm(g.Scope("conv2"), x, {}), shortcut);
   x = Relu(g.Scope("conv2"), x);
+  x = Add(g.Scope("conv3"), Conv2D(g.Scope("conv3"), x, {.filters = 8}), x);
   Activate(g.Scope("unused"), x, Activation::kTanh);
   const PoolOptions pool = {};
   x = Add(g.Scope("pools"), MaxPool(g.Scope("pool1"), x, pool),
@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
     Passes, StandardPassesTest,
     ::testing::Values("all", "remove_dead_nodes", "merge_common_nodes",
                       "join_slices", "fuse_batch_norm_relu", "fuse_bias_relu",
-                      "fuse_matmul_bias", "read_parts",
+                      "accumulate_gradients", "fuse_matmul_bias", "read_parts",
                       "read_parts,grow_concats", "fuse_updates",
                       "fuse_batch_norm_relu,save_masks"),
     [](const auto& info) {
@@ -161,8 +161,8 @@ TEST(SelectPassesTest, AutoGoesByTheDevice) {
     return passes->size();
   };
   EXPECT_EQ(count("auto", PassTarget::kCpu), 8U);
-  EXPECT_EQ(count("auto", PassTarget::kGpu), 8U);
-  EXPECT_EQ(count("all", PassTarget::kCpu), 10U);
+  EXPECT_EQ(count("auto", PassTarget::kGpu), 9U);
+  EXPECT_EQ(count("all", PassTarget::kCpu), 11U);
   EXPECT_EQ(count("fuse_updates", PassTarget::kCpu), 1U);
 }
 

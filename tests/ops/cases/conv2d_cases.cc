@@ -271,6 +271,32 @@ std::vector<BadOp> BadGradients() {
   };
 }
 
+std::vector<BadOp> BadAddends() {
+  const Shape x = {2, 8, 8, 4};
+  const auto bad = [&](const std::string& name, const Shape& filter,
+                       const Shape& dy, const TensorType& addend,
+                       int64_t stride, const std::string& error) -> BadOp {
+    return {.name = "Conv2DBackpropInputWith" + name,
+            .op = "Conv2DBackpropInput",
+            .inputs = {Float32(filter), Float32(dy), addend},
+            .attributes = {{"padding", "SAME"},
+                           {"strides", AttributeValue::List{stride, stride}},
+                           {"input_shape", x}},
+            .error = error};
+  };
+  const std::string needs = "an addend needs a window of one element";
+  return {
+      bad("AddendOfOtherShape", {6, 1, 1, 4}, {2, 8, 8, 6},
+          Float32({2, 8, 8, 6}), 1,
+          "addend must be float32[2, 8, 8, 4], as dx"),
+      bad("AddendOfOtherDType", {6, 1, 1, 4}, {2, 8, 8, 6}, BFloat16s(x), 1,
+          "addend must be float32[2, 8, 8, 4], as dx"),
+      bad("AddendOfALargerWindow", {6, 3, 3, 4}, {2, 8, 8, 6}, Float32(x), 1,
+          needs),
+      bad("AddendOfStride2", {6, 1, 1, 4}, {2, 4, 4, 6}, Float32(x), 2, needs),
+  };
+}
+
 std::vector<BadOp> BadDTypes() {
   const Shape x = {2, 8, 8, 4};
   const Shape filter = {6, 3, 3, 4};
@@ -332,6 +358,7 @@ OpCases Conv2DCases() {
   }
   cases.bad = BadForwards();
   for (BadOp& bad : BadGradients()) cases.bad.push_back(std::move(bad));
+  for (BadOp& bad : BadAddends()) cases.bad.push_back(std::move(bad));
   for (BadOp& bad : BadDTypes()) cases.bad.push_back(std::move(bad));
   return cases;
 }

@@ -218,6 +218,26 @@ OpCase ConvBackpropInputCase(const Conv& conv) {
           .same_bits_for_any_threads = false};
 }
 
+// Whether the input gradient of this convolution takes an addend.
+bool TakesAddend(const Conv& conv) {
+  return conv.groups == 1 && Spatial(conv.filter).num_elements() == 1 &&
+         Spatial(conv.x) == Spatial(conv.y);
+}
+
+// dx plus a tensor like dx. The kernel may write over that.
+OpCase WithAddend(OpCase input_gradient) {
+  const TensorType dx = input_gradient.outputs[0];
+  input_gradient.name += "WithAddend";
+  input_gradient.inputs.push_back({.type = dx});
+  input_gradient.reference =
+      [base = std::move(input_gradient.reference)](const DoublesList& in) {
+        DoublesList sum = base({in[0], in[1]});
+        for (size_t i = 0; i < sum[0].size(); ++i) sum[0][i] += in[2][i];
+        return sum;
+      };
+  return input_gradient;
+}
+
 OpCase ConvBackpropFilterCase(const Conv& conv) {
   const std::string op = OpName(conv, "BackpropFilter");
   Attributes attributes = AttributesOf(conv);
@@ -265,8 +285,17 @@ std::vector<OpCase> CasesOf(const Conv& conv) {
   for (OpCase& mixed : NarrowButFilter(forward, 1)) {
     cases.push_back(std::move(mixed));
   }
-  for (OpCase& mixed : NarrowButFilter(input_gradient, 0)) {
-    cases.push_back(std::move(mixed));
+  std::vector<OpCase> input_gradients = {input_gradient};
+  if (TakesAddend(conv)) {
+    const OpCase sum = WithAddend(input_gradient);
+    input_gradients.push_back(sum);
+    cases.push_back(sum);
+    cases.push_back(Narrow(sum));
+  }
+  for (const OpCase& each : input_gradients) {
+    for (OpCase& mixed : NarrowButFilter(each, 0)) {
+      cases.push_back(std::move(mixed));
+    }
   }
   return cases;
 }

@@ -28,7 +28,8 @@ struct Conv {
   bool is_small = true;  // small enough for central differences
 };
 
-// The convolution and its two gradients, or its transpose. Each once in float32
+// The convolution and its two gradients, or its transpose; the input gradient
+// of a pointwise convolution with an addend too. Each once in float32
 // and twice in bfloat16; in those named ...Mixed, filters and their gradients
 // are float32.
 std::vector<OpCase> CasesOf(const Conv& conv);

@@ -56,6 +56,7 @@ TEST_F(GpuAlgorithmsTest, AreCalledWhatTheLibrariesCallThem) {
       "heuristic 4", "heuristic 5", "heuristic 6"};
   EXPECT_EQ(Names("MatMulNNSmall"), products);
   EXPECT_EQ(Names("Conv2DBackpropFilterPointwiseInBFloat16Mixed"), products);
+  EXPECT_EQ(Names("Conv2DBackpropInputPointwiseWithAddend"), products);
 }
 
 TEST_F(GpuAlgorithmsTest, EachComputesTheSameInTheWorkspaceThatItStates) {

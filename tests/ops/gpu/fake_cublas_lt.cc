@@ -277,7 +277,8 @@ std::vector<double> ReadMatrix(const View& view, const void* data,
 
 void MultiplyOne(const Operation& operation, const View& a, const void* a_data,
                  const View& b, const void* b_data, const View& d, double alpha,
-                 int64_t number, void* d_data) {
+                 double beta, const void* c_data, int64_t number,
+                 void* d_data) {
   const std::vector<double> of_a =
       ReadMatrix(a, a_data, number, /*transpose=*/false);
   const std::vector<double> of_b =
@@ -288,17 +289,21 @@ void MultiplyOne(const Operation& operation, const View& a, const void* a_data,
       const double sum = std::inner_product(of_a.data() + row * depth,
                                             of_a.data() + (row + 1) * depth,
                                             of_b.data() + column * depth, 0.0);
-      WriteElement(d_data, d.at(row, column, number), d.dtype(),
-                   AfterProduct(operation, row, d, alpha * sum));
+      const int64_t at = d.at(row, column, number);
+      const double addend =
+          beta == 0 ? 0 : beta * ReadElement(c_data, at, d.dtype());
+      WriteElement(d_data, at, d.dtype(),
+                   AfterProduct(operation, row, d, alpha * sum + addend));
     }
   }
 }
 
 void Multiply(const Operation& operation, const View& a, const void* a_data,
               const View& b, const void* b_data, const View& d, double alpha,
-              void* d_data) {
+              double beta, const void* c_data, void* d_data) {
   for (int64_t number = 0; number < d.layout.batch; ++number) {
-    MultiplyOne(operation, a, a_data, b, b_data, d, alpha, number, d_data);
+    MultiplyOne(operation, a, a_data, b, b_data, d, alpha, beta, c_data, number,
+                d_data);
   }
 }
 
@@ -313,10 +318,9 @@ cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   FakeCublasLtState& fake = FakeCublasLt();
   const auto number = static_cast<int>(algorithm->data[0] - kFirstAlgorithm);
   if (CublasLtFails("cublasLtMatmul") || !ProductFits(desc, a, b, d) ||
-      c != d || c_data != d_data || number < 0 || number >= fake.algorithms ||
+      c != d || c_data == nullptr || number < 0 || number >= fake.algorithms ||
       number == fake.unusable_algorithm ||
-      workspace_bytes < WorkspaceBytesOf(number) ||
-      *static_cast<const float*>(beta) != 0) {
+      workspace_bytes < WorkspaceBytesOf(number)) {
     return CUBLAS_STATUS_EXECUTION_FAILED;
   }
   const auto operation = static_cast<const Operation&>(*desc);
@@ -329,12 +333,14 @@ cublasStatus_t Matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                      operation.b == CUBLAS_OP_T};
   const View of_d = {static_cast<const Layout&>(*d)};
   const float factor = *static_cast<const float*>(alpha);
+  const float c_factor = *static_cast<const float*>(beta);
   fake.algorithm = number;
   fake.handle_number = handle->number;
   fake.compute = operation.compute;
   fake.Queue(stream, [=] {
     Overwrite(workspace, workspace_bytes);
-    Multiply(operation, of_a, a_data, of_b, b_data, of_d, factor, d_data);
+    Multiply(operation, of_a, a_data, of_b, b_data, of_d, factor, c_factor,
+             c_data, d_data);
   });
   return CUBLAS_STATUS_SUCCESS;
 }
