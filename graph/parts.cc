@@ -63,6 +63,12 @@ absl::StatusOr<std::vector<InputPart>> PartsOf(const OpDef& def,
   return parts;
 }
 
+std::vector<InputPart> PartsOf(const OpRegistry& ops, const Node& node) {
+  const OpDef* def = ops.Find(node.op);
+  if (def == nullptr) return {};
+  return PartsOf(*def, node.attributes).value_or(std::vector<InputPart>());
+}
+
 void SetParts(std::span<const InputPart> parts, Attributes& attributes) {
   AttributeValue::List lists;
   for (const InputPart& part : parts) {

@@ -26,6 +26,7 @@
 #include "graph/attributes.h"
 #include "graph/graph.h"
 #include "graph/op_def.h"
+#include "graph/op_registry.h"
 #include "graph/tensor_type.h"
 
 namespace spillway {
@@ -48,6 +49,8 @@ bool MayBePart(const OpDef& def, size_t input);
 // INVALID_ARGUMENT if the attribute is of another kind.
 absl::StatusOr<std::vector<InputPart>> PartsOf(const OpDef& def,
                                                const Attributes& attributes);
+// Those of a node that has passed VerifyGraph; none if its op is unknown.
+std::vector<InputPart> PartsOf(const OpRegistry& ops, const Node& node);
 void SetParts(std::span<const InputPart> parts, Attributes& attributes);
 
 // `inputs` with the types of the parts. Errors: INVALID_ARGUMENT if the parts

@@ -8,15 +8,6 @@
 #include "graph/well_known_ops.h"
 
 namespace spillway {
-namespace {
-
-std::vector<InputPart> OwnParts(const OpRegistry& registry, const Node& node) {
-  const OpDef* def = registry.Find(node.op);
-  if (def == nullptr) return {};
-  return PartsOf(*def, node.attributes).value_or(std::vector<InputPart>());
-}
-
-}  // namespace
 
 int64_t ChannelsOf(const Graph& graph, ValueId value) {
   const Shape& shape = graph.type(value).shape;
@@ -42,7 +33,7 @@ std::optional<NodeSpec> WithPlaces(
     const Graph& graph, const OpRegistry& registry, const Node& node,
     const std::function<std::optional<PartPlace>(ValueId)>& place_of) {
   std::vector<std::optional<InputPart>> parts(node.inputs.size());
-  for (const InputPart& part : OwnParts(registry, node)) {
+  for (const InputPart& part : PartsOf(registry, node)) {
     parts[static_cast<size_t>(part.input)] = part;
   }
   NodeSpec spec = SpecOf(graph, node);
