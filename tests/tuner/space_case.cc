@@ -1,5 +1,6 @@
 #include "tests/tuner/space_case.h"
 
+#include <array>
 #include <vector>
 
 #include "graph/well_known_ops.h"
@@ -52,6 +53,7 @@ RecomputeSpace SpaceOf(const TunerCase& tuner_case) {
 }
 
 Fates SomeFates(const RecomputeSpace& space, std::mt19937_64& random) {
+  constexpr std::array<uint8_t, 4> kReleased = {0, 1, 2, kReleaseAll};
   Fates fates = KeepAll(space);
   for (size_t i = 0; i < space.num_gaps(); ++i) {
     std::vector<Fate> possible = {Fate::kKept};
@@ -60,7 +62,7 @@ Fates SomeFates(const RecomputeSpace& space, std::mt19937_64& random) {
       possible.push_back(Fate::kSwapped);
     }
     fates.of_gap[i] = possible[random() % possible.size()];
-    fates.released[i] = static_cast<char>(random() % 2);
+    fates.released[i] = kReleased[random() % kReleased.size()];
   }
   return fates;
 }

@@ -43,9 +43,9 @@ class Annealer {
           1 - static_cast<double>(i) / static_cast<double>(options_.plays);
       const auto threshold_ns =
           static_cast<int64_t>(std::ceil(first_ns * left * left * left));
-      std::optional<JointStep> step =
-          player_.Play(Changed(now.fates),
-                       now.played.step_ns + std::max<int64_t>(threshold_ns, 1));
+      std::optional<JointStep> step = player_.Play(
+          Changed(now.fates),
+          now.played.step_ns + std::max<int64_t>(threshold_ns, 1), &now);
       if (!step) continue;
       now = *std::move(step);
       if (now.Key() < best.Key()) best = now;
@@ -117,10 +117,18 @@ class Annealer {
           return;
         default:
           if (fate != Fate::kRecomputed) continue;
-          fates.released[gap] = fates.released[gap] == 0 ? 1 : 0;
+          fates.released[gap] = OtherReleased(fates.released[gap]);
           return;
       }
     }
+  }
+
+  // Another number of clones that are not retained: mostly none or all.
+  uint8_t OtherReleased(uint8_t now) {
+    constexpr uint8_t kMost = 8;
+    const auto some = static_cast<uint8_t>(1 + random_() % kMost);
+    if (random_() % 2 == 0 && some != now) return some;
+    return now == 0 ? kReleaseAll : 0;
   }
 
   size_t Draw() {

@@ -11,13 +11,13 @@ namespace spillway {
 
 absl::StatusOr<StepRecipe> RecipeFor(const RecomputeSpace& space,
                                      const JointStep& step) {
-  StepRecipe recipe = {.recompute = PlanOf(space, step.materialized)};
+  StepRecipe recipe = {.recompute = PlanOf(space, step.materialized())};
   SPILLWAY_ASSIGN_OR_RETURN(
       const Graph recomputed,
       WithClones(recipe.recompute, space.ops, space.graph));
-  SwapEdit edit =
-      EditForSwaps(recomputed, space.ops, ScheduleOf(space, step.materialized),
-                   step.model, {.moved = step.moved, .played = step.played});
+  SwapEdit edit = EditForSwaps(
+      recomputed, space.ops, ScheduleOf(space, step.materialized()),
+      step.model(), {.moved = step.moved, .played = step.played});
   recipe.swaps = std::move(edit.swaps);
   recipe.schedule = std::move(edit.schedule);
   recipe.placement.expected_ns = std::move(edit.expected_ns);

@@ -24,7 +24,33 @@ int64_t HostBytesOf(const StepModel& model, const MovedGaps& moved) {
   return bytes;
 }
 
+// Whether both have the same clones.
+bool RecomputeTheSame(const Fates& a, const Fates& b) {
+  for (size_t i = 0; i < a.of_gap.size(); ++i) {
+    const bool is_recomputed = a.of_gap[i] == Fate::kRecomputed;
+    if (is_recomputed != (b.of_gap[i] == Fate::kRecomputed) ||
+        (is_recomputed && a.released[i] != b.released[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
+
+std::shared_ptr<const RecomputedStep> MakeRecomputedStep(
+    const RecomputeSpace& space, const Fates& fates, int64_t limit_ns) {
+  std::optional<Materialized> materialized = Materialize(space, fates);
+  if (!materialized ||
+      space.model.kernels_ns + materialized->recompute_ns >= limit_ns) {
+    return nullptr;
+  }
+  auto made = std::make_shared<RecomputedStep>();
+  made->materialized = *std::move(materialized);
+  made->model = MakeStepModel(made->materialized.list, space.profile);
+  made->around = SpaceGapsOf(space, made->materialized, made->model);
+  return made;
+}
 
 JointPlayer::JointPlayer(const RecomputeSpace& space, int64_t budget_bytes,
                          int64_t least_bytes, int64_t host_bytes)
@@ -47,22 +73,24 @@ bool JointPlayer::MayLeave(size_t gap) const {
 // A step after Belady's rule, not played yet.
 struct JointPlayer::Draft {
   Fates fates = {};
-  Materialized materialized = {};
-  StepModel model = {};
-  std::vector<int32_t> around = {};  // SpaceGapsOf
+  std::shared_ptr<const RecomputedStep> recomputed = nullptr;
   MovedGaps moved = {};
   RangeBytes bytes;  // by step of the model
+
+  size_t GapAround(size_t gap) const {
+    return static_cast<size_t>(recomputed->around[gap]);
+  }
 };
 
 std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(
-    Fates fates, int64_t limit_ns) const {
-  std::optional<Materialized> materialized = Materialize(space_, fates);
-  if (!materialized ||
-      space_.model.kernels_ns + materialized->recompute_ns >= limit_ns) {
-    return std::nullopt;
-  }
-  StepModel model = MakeStepModel(materialized->list, space_.profile);
-  std::vector<int32_t> around = SpaceGapsOf(space_, *materialized, model);
+    Fates fates, int64_t limit_ns, const JointStep* near) const {
+  std::shared_ptr<const RecomputedStep> recomputed =
+      near != nullptr && RecomputeTheSame(fates, near->fates)
+          ? near->recomputed
+          : MakeRecomputedStep(space_, fates, limit_ns);
+  if (recomputed == nullptr) return std::nullopt;
+  const StepModel& model = recomputed->model;
+  const std::vector<int32_t>& around = recomputed->around;
   const auto fate = [&](size_t gap) {
     return fates.of_gap[static_cast<size_t>(around[gap])];
   };
@@ -86,24 +114,23 @@ std::optional<JointPlayer::Draft> JointPlayer::MakeDraft(
     bytes = RangeBytes(BytesOf(model, moved));
   }
   return Draft{.fates = std::move(fates),
-               .materialized = *std::move(materialized),
-               .model = std::move(model),
-               .around = std::move(around),
+               .recomputed = std::move(recomputed),
                .moved = std::move(moved),
                .bytes = std::move(bytes)};
 }
 
 std::optional<int64_t> JointPlayer::LeastBytes(Fates fates) const {
-  const std::optional<Draft> draft = MakeDraft(std::move(fates), kNoLimit);
+  const std::optional<Draft> draft =
+      MakeDraft(std::move(fates), kNoLimit, nullptr);
   if (!draft) return std::nullopt;
   return draft->bytes.Most();
 }
 
-std::optional<JointStep> JointPlayer::Play(Fates fates,
-                                           int64_t limit_ns) const {
-  std::optional<Draft> draft = MakeDraft(std::move(fates), limit_ns);
+std::optional<JointStep> JointPlayer::Play(Fates fates, int64_t limit_ns,
+                                           const JointStep* near) const {
+  std::optional<Draft> draft = MakeDraft(std::move(fates), limit_ns, near);
   if (!draft || draft->bytes.Most() > budget_bytes_) return std::nullopt;
-  const StepModel& model = draft->model;
+  const StepModel& model = draft->recomputed->model;
   MovedGaps& moved = draft->moved;
   std::vector<size_t> by_size;
   for (size_t i = 0; i < moved.size(); ++i) {
@@ -113,7 +140,7 @@ std::optional<JointStep> JointPlayer::Play(Fates fates,
     return model.gaps[i].aligned_bytes;
   });
   for (const size_t i : by_size) {
-    if (IsPinned(static_cast<size_t>(draft->around[i]))) continue;
+    if (IsPinned(draft->GapAround(i))) continue;
     const Gap& gap = model.gaps[i];
     if (draft->bytes.Most(gap.last + 1, gap.next) + gap.aligned_bytes >
         budget_bytes_) {
@@ -124,28 +151,33 @@ std::optional<JointStep> JointPlayer::Play(Fates fates,
   }
   if (HostBytesOf(model, moved) > host_bytes_) return std::nullopt;
   const auto set_fate = [&](size_t i, Fate fate) {
-    draft->fates.of_gap[static_cast<size_t>(draft->around[i])] = fate;
+    draft->fates.of_gap[draft->GapAround(i)] = fate;
   };
   for (const size_t i : by_size) set_fate(i, Fate::kKept);
   for (const size_t i : by_size) {
     if (moved[i] != 0) set_fate(i, Fate::kSwapped);
   }
-  PlayedStep played = SwapPlayer(model, budget_bytes_).Play(moved, limit_ns);
-  if (!played.fits) return std::nullopt;
-  return JointStep{.fates = std::move(draft->fates),
-                   .materialized = std::move(draft->materialized),
-                   .model = std::move(draft->model),
-                   .moved = std::move(draft->moved),
-                   .played = std::move(played),
-                   .budget_bytes = budget_bytes_};
+  JointStep step = {.fates = std::move(draft->fates),
+                    .recomputed = std::move(draft->recomputed),
+                    .moved = std::move(draft->moved),
+                    .budget_bytes = budget_bytes_};
+  if (near != nullptr && near->recomputed == step.recomputed &&
+      near->moved == step.moved) {
+    step.played = near->played;
+    if (step.played.step_ns >= limit_ns) return std::nullopt;
+  } else {
+    step.played = SwapPlayer(model, budget_bytes_).Play(step.moved, limit_ns);
+    if (!step.played.fits) return std::nullopt;
+  }
+  return step;
 }
 
 std::vector<int64_t> OccupiedBytes(const RecomputeSpace& space,
                                    const JointStep& step) {
-  const std::vector<int64_t> bytes = BytesOf(step.model, step.moved);
+  const std::vector<int64_t> bytes = BytesOf(step.model(), step.moved);
   std::vector<int64_t> most(space.model.steps.size(), 0);
-  for (size_t k = 0; k < step.model.steps.size(); ++k) {
-    int64_t& at = most[static_cast<size_t>(step.materialized.base_step[k])];
+  for (size_t k = 0; k < bytes.size(); ++k) {
+    int64_t& at = most[static_cast<size_t>(step.materialized().base_step[k])];
     at = std::max(at, bytes[k]);
   }
   return most;

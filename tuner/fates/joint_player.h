@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -16,17 +17,33 @@
 
 namespace spillway {
 
+// What the recomputed tensors alone determine: the step with all clones.
+struct RecomputedStep {
+  Materialized materialized = {};
+  StepModel model = {};              // of the materialized step
+  std::vector<int32_t> around = {};  // SpaceGapsOf
+};
+
+// nullptr: a chain of clones is too long, or the kernels take `limit_ns` or
+// longer.
+std::shared_ptr<const RecomputedStep> MakeRecomputedStep(
+    const RecomputeSpace& space, const Fates& fates,
+    int64_t limit_ns = std::numeric_limits<int64_t>::max());
+
 struct JointStep {
   Fates fates = {};
-  Materialized materialized = {};
-  StepModel model = {};  // of the materialized step
-  MovedGaps moved = {};  // gaps of `model`
+  // Steps that differ in swaps only may share it.
+  std::shared_ptr<const RecomputedStep> recomputed = nullptr;
+  MovedGaps moved = {};  // gaps of the model
   PlayedStep played = {};
   int64_t budget_bytes = 0;  // that it was played in
 
+  const Materialized& materialized() const { return recomputed->materialized; }
+  const StepModel& model() const { return recomputed->model; }
+
   // Less is better.
   std::pair<int64_t, int64_t> Key() const {
-    return {played.step_ns, played.moved_bytes + materialized.recompute_ns};
+    return {played.step_ns, played.moved_bytes + materialized().recompute_ns};
   }
 };
 
@@ -42,8 +59,10 @@ class JointPlayer {
   // Swaps tensors that are kept if the step does not fit, by Belady's rule;
   // then keeps swapped ones for which there is room, the largest first. The
   // result has the fates after that. nullopt: it does not fit, or takes
-  // `limit_ns` or longer, which is often known early.
-  std::optional<JointStep> Play(Fates fates, int64_t limit_ns = kNoLimit) const;
+  // `limit_ns` or longer, which is often known early. `near`: a step of this
+  // player; what both have in common is not computed again.
+  std::optional<JointStep> Play(Fates fates, int64_t limit_ns = kNoLimit,
+                                const JointStep* near = nullptr) const;
 
   // The device bytes of the step after such swaps; at most the budget if it
   // fits. nullopt: there is no such step.
@@ -64,7 +83,8 @@ class JointPlayer {
 
  private:
   struct Draft;
-  std::optional<Draft> MakeDraft(Fates fates, int64_t limit_ns) const;
+  std::optional<Draft> MakeDraft(Fates fates, int64_t limit_ns,
+                                 const JointStep* near) const;
 
   const RecomputeSpace& space_;
   const int64_t budget_bytes_;

@@ -143,7 +143,8 @@ class Search {
   // Whether the kernels of a step with one more clone could still take less
   // time than the best step.
   bool IsWorth(size_t gap, const JointStep& best) const {
-    return best.model.kernels_ns + space_.remake_ns[gap] < best.played.step_ns;
+    return best.model().kernels_ns + space_.remake_ns[gap] <
+           best.played.step_ns;
   }
 
   bool TryFate(size_t gap, Fate fate, JointStep& best) {
@@ -154,14 +155,14 @@ class Search {
 
   bool TryReleased(size_t gap, JointStep& best) {
     Fates fates = best.fates;
-    fates.released[gap] = fates.released[gap] == 0 ? 1 : 0;
+    fates.released[gap] = fates.released[gap] == 0 ? kReleaseAll : 0;
     return Accept(std::move(fates), best);
   }
 
   bool Accept(Fates fates, JointStep& best) {
     ++plays_;
     std::optional<JointStep> step =
-        player_.Play(std::move(fates), best.played.step_ns + 1);
+        player_.Play(std::move(fates), best.played.step_ns + 1, &best);
     if (!step || step->Key() >= best.Key()) return false;
     best = *std::move(step);
     return true;

@@ -18,6 +18,7 @@ class Materializer {
         storage_of_(space.list.storages.size(), kNoStorage),
         gap_of_(space.list.storages.size(), -1),
         is_over_(space.list.storages.size(), 0),
+        num_released_(space.list.storages.size(), 0),
         name_of_(space.graph.num_values()),
         next_value_(space.graph.num_values()) {
     made_.list.resident_bytes = space.list.resident_bytes;
@@ -169,11 +170,13 @@ class Materializer {
     return static_cast<StorageIndex>(made_.list.storages.size() - 1);
   }
 
+  // Of one more clone that makes the storage.
   bool IsReleased(StorageIndex base) {
     const int32_t gap = gap_of(base);
     if (gap < 0) return false;
     const auto at = static_cast<size_t>(gap);
-    return space_.IsTail(at) || fates_.released[at] != 0;
+    if (space_.IsTail(at) || fates_.released[at] == kReleaseAll) return true;
+    return num_released_[static_cast<size_t>(base)]++ < fates_.released[at];
   }
 
   void ReleaseSources() {
@@ -205,6 +208,7 @@ class Materializer {
 
   void Begin(StorageIndex base, size_t gap) {
     gap_of(base) = static_cast<int32_t>(gap);
+    num_released_[static_cast<size_t>(base)] = 0;
     if (fates_.of_gap[gap] != Fate::kRecomputed) return;
     if (space_.IsTail(gap)) {
       is_over(base) = 1;
@@ -223,6 +227,7 @@ class Materializer {
   // others, unless a variable that it depends on has been updated: then its
   // bytes are still there.
   std::vector<char> is_over_;
+  std::vector<int32_t> num_released_;  // clones in this gap
   IdMap<ValueId, Name> name_of_;
   size_t next_value_ = 0;  // the id of the next clone's output
   int32_t now_ = 0;
@@ -342,7 +347,7 @@ std::string_view FateName(Fate fate) {
 
 Fates KeepAll(const RecomputeSpace& space) {
   Fates fates = {.of_gap = std::vector<Fate>(space.num_gaps(), Fate::kKept),
-                 .released = std::vector<char>(space.num_gaps(), 0)};
+                 .released = std::vector<uint8_t>(space.num_gaps(), 0)};
   for (size_t i = space.model.gaps.size(); i < space.num_gaps(); ++i) {
     if (space.can_recompute[i] != 0) fates.of_gap[i] = Fate::kRecomputed;
   }

@@ -37,13 +37,17 @@ enum class Fate : uint8_t {
 };
 std::string_view FateName(Fate fate);  // "kept", "swapped", "recomputed"
 
+// Of Fates::released: all of them.
+inline constexpr uint8_t kReleaseAll = 255;
+
 // By gap of a RecomputeSpace, tails included.
 struct Fates {
   std::vector<Fate> of_gap = {};
-  // 1: a clone that makes the storage within the gap for other clones is not
-  // retained for the reader after the gap, for which another clone runs. What
-  // is made again within a tail is never retained.
-  std::vector<char> released = {};
+  // Clones that make the storage within the gap for other clones: so many of
+  // them, the first ones, are not retained for the reader after the gap, for
+  // which another clone runs. Later ones are cheaper to retain. What is made
+  // again within a tail is never retained.
+  std::vector<uint8_t> released = {};
 };
 
 // Fates, the order of the kernels that their space was made for, and the device

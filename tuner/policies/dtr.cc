@@ -173,7 +173,7 @@ class Dtr {
     of.is_evicted = true;
     const auto gap = static_cast<size_t>(of.gap);
     fates_.of_gap[gap] = Fate::kRecomputed;
-    if (of.was_remade) fates_.released[gap] = 1;
+    if (of.was_remade) fates_.released[gap] = kReleaseAll;
   }
 
   StorageIndex LeastH() {

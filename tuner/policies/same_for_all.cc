@@ -22,7 +22,7 @@ std::optional<Fates> RecomputeAllFates(const RecomputeSpace& space,
   for (size_t i = 0; i < space.num_gaps(); ++i) {
     if (space.can_recompute[i] == 0) continue;
     fates.of_gap[i] = Fate::kRecomputed;
-    fates.released[i] = 1;
+    fates.released[i] = kReleaseAll;
   }
   return fates;
 }

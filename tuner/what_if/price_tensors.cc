@@ -41,10 +41,9 @@ class GapReader {
         occupied_(OccupiedBytes(space, step)),
         ran_ns_(space.list.steps.size()),
         stall_ns_(space.num_gaps(), 0) {
-    const std::vector<int32_t> around =
-        SpaceGapsOf(space, step.materialized, step.model);
-    for (size_t k = 0; k < step.model.steps.size(); ++k) {
-      ran_ns_[static_cast<size_t>(step.materialized.base_step[k])] =
+    const std::vector<int32_t>& around = step.recomputed->around;
+    for (size_t k = 0; k < step.model().steps.size(); ++k) {
+      ran_ns_[static_cast<size_t>(step.materialized().base_step[k])] =
           step.played.step_ran_ns[k];
     }
     for (size_t i = 0; i < around.size(); ++i) {

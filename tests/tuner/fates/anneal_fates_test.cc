@@ -97,8 +97,8 @@ TEST(AnnealFatesTest, MakesAStepFitByRecomputingAlone) {
               player.budget_bytes());
     for (size_t i = 0; i < step->moved.size(); ++i) {
       if (step->moved[i] == 0) continue;
-      const auto copy = static_cast<size_t>(step->model.gaps[i].copy_out);
-      EXPECT_TRUE(step->model.copies[copy].is_feed);
+      const auto copy = static_cast<size_t>(step->model().gaps[i].copy_out);
+      EXPECT_TRUE(step->model().copies[copy].is_feed);
     }
   }
   EXPECT_GT(possible, testing::LeastCases(5));

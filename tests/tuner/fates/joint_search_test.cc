@@ -69,9 +69,9 @@ TEST(JointSearchTest, StaysWithinTheBudgetAndAboveTheKernels) {
     const std::optional<JointStep> found =
         SearchFates(JointPlayer(space, budget, 0), {}, {});
     if (!found) continue;
-    EXPECT_GE(found->played.step_ns, found->model.kernels_ns);
-    EXPECT_EQ(found->model.kernels_ns,
-              space.model.kernels_ns + found->materialized.recompute_ns);
+    EXPECT_GE(found->played.step_ns, found->model().kernels_ns);
+    EXPECT_EQ(found->model().kernels_ns,
+              space.model.kernels_ns + found->materialized().recompute_ns);
     EXPECT_LE(std::ranges::max(OccupiedBytes(space, *found)), budget);
   }
 }

@@ -121,7 +121,7 @@ TEST(FatesTest, DtrReleasesWhatItEvictsTwice) {
   const std::optional<Fates> fates = DtrFates(space, 3 * kBlock);
   ASSERT_TRUE(fates.has_value());
   EXPECT_EQ(Letters(space, *fates), "rr");
-  EXPECT_EQ(fates->released[0], 1);
+  EXPECT_EQ(fates->released[0], kReleaseAll);
   EXPECT_EQ(fates->released[1], 0);
   EXPECT_TRUE(PlayFates(space, 3 * kBlock, *fates).has_value());
   EXPECT_FALSE(DtrFates(space, 2 * kBlock).has_value());
@@ -148,7 +148,7 @@ TEST(FatesTest, RecomputingAllIsTheFloor) {
       PlayFates(space, 3 * kBlock, *RecomputeAllFates(space, 0));
   ASSERT_TRUE(step.has_value());
   // a and b for y, a for x.
-  EXPECT_EQ(step->materialized.clones.size(), 3);
+  EXPECT_EQ(step->materialized().clones.size(), 3);
   EXPECT_EQ(step->played.step_ns, 10'000);
   EXPECT_FALSE(PlayFates(space, 3 * kBlock - 1, step->fates).has_value());
 }
