@@ -37,7 +37,8 @@ struct Step {
   ValueId loss;
 };
 
-// Convolutions without any fused layer, one of them twice, with shortcuts, a sum of slices, concatenations, and an unused node.
+// Convolutions without any fused layer, one of them twice, with shortcuts, a
+// sum of slices, concatenations, and an unused node.
 Tensor UnfusedNetwork(GraphBuilder& g, Tensor x) {
   const Conv2DOptions conv = {.filters = 8, .kernel = {3, 3}};
   x = Conv2D(g.Scope("stem"), x, conv);
