@@ -44,9 +44,12 @@ constexpr std::array<double, 4> kLargerBudgets = {1.5, 1.35, 1.2, 1.1};
 constexpr double kRestPart = 0.5;
 
 // Searches with other random numbers if the best plan is so much slower than
-// the bound.
+// the bound: of a step that is played often enough, and of one that is played
+// as often as any.
 constexpr uint64_t kSeeds = 2;
-constexpr double kPoorBound = 1.03;
+constexpr double kPoorPlays = 2000;
+constexpr double kPoorBound = 1.05;
+constexpr double kPoorBoundOfMost = 1.03;
 
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
@@ -161,9 +164,11 @@ class OrderSearch {
   // Whether the best plan so far is so slow, and the graph so small, that
   // another search with other random numbers pays.
   bool IsWorthAnother() const {
-    return IsThorough() && NumPlays() == kMostPlays &&
+    const double poor =
+        NumPlays() == kMostPlays ? kPoorBoundOfMost : kPoorBound;
+    return IsThorough() && NumPlays() >= kPoorPlays &&
            !candidates_.is_settled(static_cast<int64_t>(
-               kPoorBound * static_cast<double>(bound_.step_ns))) &&
+               poor * static_cast<double>(bound_.step_ns))) &&
            !StopRequested(candidates_.stop);
   }
 
