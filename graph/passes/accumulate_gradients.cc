@@ -34,7 +34,7 @@ bool AllowsAddend(const PassContext& context, const Node& gradient) {
   return InferOutputs(*def, {gradient.attributes, inputs}).ok();
 }
 
-// Whether nothing waits for the node: for example, for an update.
+// Whether nothing waits for the node; nothing does for most updates.
 bool IsLast(const Graph& graph, NodeId id) {
   return graph.control_outputs(id).empty() &&
          std::ranges::all_of(graph.node(id).outputs, [&](ValueId output) {
@@ -58,7 +58,7 @@ bool OnlySumWaitsFor(const PassContext& context, const Node& node,
 // The terms of a sum.
 struct Terms {
   std::vector<const Node*> adding;  // by id: can add to the sum of all others
-  std::vector<ValueId> others;      // as the sum lists them
+  std::vector<ValueId> others;
 };
 
 // The node that runs last of those that compute `values`.
@@ -70,7 +70,7 @@ NodeId LastProducer(const Graph& graph, const std::vector<ValueId>& values) {
   return last;
 }
 
-// Moves nodes that would hold more bytes while they wait for an other term than
+// Moves nodes that would hold more bytes while they wait for another term than
 // they save.
 void LeaveLargeWaiting(const Graph& graph, Terms& terms) {
   const NodeId last = LastProducer(graph, terms.others);

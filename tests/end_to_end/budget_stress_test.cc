@@ -25,6 +25,8 @@ namespace {
 
 using ::testing::AllOf;
 using testing::ExpectExactMemory;
+using testing::ExpectSameTraining;
+using testing::ExpectWithinBudgets;
 using ::testing::HasSubstr;
 using testing::IsOk;
 using testing::RandomNetwork;
@@ -68,13 +70,8 @@ class Case {
     }
     ++ran;
     ASSERT_THAT(run.status(), IsOk());
-    EXPECT_EQ(run->losses, free.losses);
-    EXPECT_EQ(run->checksum, free.checksum);
-    ExpectExactMemory(*run);
-    EXPECT_LE(run->memory.measured_device_bytes, *spec.device_memory);
-    if (spec.host_memory) {
-      EXPECT_LE(run->memory.measured_host_bytes, *spec.host_memory);
-    }
+    ExpectSameTraining(*run, free);
+    ExpectWithinBudgets(*run, *spec.device_memory, spec.host_memory);
   }
 
  private:

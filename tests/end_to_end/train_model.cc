@@ -131,4 +131,12 @@ void ExpectSameTraining(const TrainedModel& run, const TrainedModel& expected) {
   ExpectExactMemory(run);
 }
 
+void ExpectWithinBudgets(const TrainedModel& run, int64_t device_memory,
+                         std::optional<int64_t> host_memory) {
+  EXPECT_LE(run.memory.measured_device_bytes, device_memory);
+  if (host_memory) {
+    EXPECT_LE(run.memory.measured_host_bytes, *host_memory);
+  }
+}
+
 }  // namespace spillway::testing

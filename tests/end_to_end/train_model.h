@@ -74,6 +74,10 @@ void ExpectExactMemory(const TrainedModel& run);
 // The run is bitwise identical to `expected`, with exact memory.
 void ExpectSameTraining(const TrainedModel& run, const TrainedModel& expected);
 
+// The run held at most these bytes; nullopt: any number of them.
+void ExpectWithinBudgets(const TrainedModel& run, int64_t device_memory,
+                         std::optional<int64_t> host_memory);
+
 }  // namespace spillway::testing
 
 #endif  // SPILLWAY_TESTS_END_TO_END_TRAIN_MODEL_H_

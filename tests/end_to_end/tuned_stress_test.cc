@@ -22,6 +22,7 @@ namespace spillway {
 namespace {
 
 using testing::ExpectSameTraining;
+using testing::ExpectWithinBudgets;
 using testing::IsOk;
 using testing::NumCases;
 using testing::RandomNetwork;
@@ -65,10 +66,7 @@ class TunedCase {
       ASSERT_THAT(run, IsOk());
     }
     ExpectSameTraining(*run, free);
-    EXPECT_LE(run->memory.measured_device_bytes, *options.device_memory);
-    if (options.host_memory) {
-      EXPECT_LE(run->memory.measured_host_bytes, *options.host_memory);
-    }
+    ExpectWithinBudgets(*run, *options.device_memory, options.host_memory);
   }
 
  private:

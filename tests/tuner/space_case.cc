@@ -9,20 +9,25 @@
 
 namespace spillway::testing {
 
+OpDef ClonableOp(const std::string& name) {
+  return {
+      .name = name,
+      .inputs = {"x"},
+      .outputs = {"y"},
+      .variadic = true,
+      .infer =
+          [](const InferContext&) -> absl::StatusOr<std::vector<TensorType>> {
+        return absl::UnimplementedError("has all its types");
+      }};
+}
+
 TunerCase Clonable(TunerCase tuner_case) {
   for (const Node& node : tuner_case.graph.nodes()) {
     if (tuner_case.ops.Find(node.op) != nullptr || node.op == kPlaceholder ||
         node.op == "PlanUpdate") {
       continue;
     }
-    tuner_case.ops.Add({.name = node.op,
-                        .inputs = {"x"},
-                        .outputs = {"y"},
-                        .variadic = true,
-                        .infer = [](const InferContext&)
-                            -> absl::StatusOr<std::vector<TensorType>> {
-                          return absl::UnimplementedError("has all its types");
-                        }});
+    tuner_case.ops.Add(ClonableOp(node.op));
   }
   return tuner_case;
 }

@@ -3,12 +3,17 @@
 #define SPILLWAY_TESTS_TUNER_SPACE_CASE_H_
 
 #include <random>
+#include <string>
 
 #include "tests/tuner/tuner_case.h"
 #include "tuner/model/materialize.h"
 #include "tuner/model/recompute_space.h"
 
 namespace spillway::testing {
+
+// An op of any inputs, with one rule: its nodes may be computed again. They
+// state their types.
+OpDef ClonableOp(const std::string& name);
 
 // The same case; its nodes of unknown ops may be computed again, except updates
 // of variables.

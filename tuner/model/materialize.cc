@@ -18,7 +18,7 @@ class Materializer {
         storage_of_(space.list.storages.size(), kNoStorage),
         gap_of_(space.list.storages.size(), -1),
         is_over_(space.list.storages.size(), 0),
-        num_released_(space.list.storages.size(), 0),
+        clones_in_gap_(space.list.storages.size(), 0),
         name_of_(space.graph.num_values()),
         next_value_(space.graph.num_values()) {
     made_.list.resident_bytes = space.list.resident_bytes;
@@ -51,6 +51,9 @@ class Materializer {
   }
   int32_t& gap_of(StorageIndex base) {
     return gap_of_[static_cast<size_t>(base)];
+  }
+  int32_t& clones_in_gap(StorageIndex base) {
+    return clones_in_gap_[static_cast<size_t>(base)];
   }
   char& is_over(StorageIndex base) {
     return is_over_[static_cast<size_t>(base)];
@@ -153,8 +156,9 @@ class Materializer {
         return {.value = name.value, .storage = name.storage};
       }
       storage_of(output.storage) = name.storage;
-      if (clone && IsReleased(output.storage)) {
-        to_release_.push_back(output.storage);
+      if (clone) {
+        if (IsReleased(output.storage)) to_release_.push_back(output.storage);
+        ++clones_in_gap(output.storage);
       }
     }
     name_of_[output.value] = name;
@@ -170,13 +174,13 @@ class Materializer {
     return static_cast<StorageIndex>(made_.list.storages.size() - 1);
   }
 
-  // Of one more clone that makes the storage.
+  // Whether the next clone that makes the storage is not retained.
   bool IsReleased(StorageIndex base) {
     const int32_t gap = gap_of(base);
     if (gap < 0) return false;
     const auto at = static_cast<size_t>(gap);
-    if (space_.IsTail(at) || fates_.released[at] == kReleaseAll) return true;
-    return num_released_[static_cast<size_t>(base)]++ < fates_.released[at];
+    return space_.IsTail(at) || fates_.released[at] == kReleaseAll ||
+           clones_in_gap(base) < fates_.released[at];
   }
 
   void ReleaseSources() {
@@ -208,7 +212,7 @@ class Materializer {
 
   void Begin(StorageIndex base, size_t gap) {
     gap_of(base) = static_cast<int32_t>(gap);
-    num_released_[static_cast<size_t>(base)] = 0;
+    clones_in_gap(base) = 0;
     if (fates_.of_gap[gap] != Fate::kRecomputed) return;
     if (space_.IsTail(gap)) {
       is_over(base) = 1;
@@ -227,7 +231,8 @@ class Materializer {
   // others, unless a variable that it depends on has been updated: then its
   // bytes are still there.
   std::vector<char> is_over_;
-  std::vector<int32_t> num_released_;  // clones in this gap
+  // Clones that have made the storage in the gap in which the step is.
+  std::vector<int32_t> clones_in_gap_;
   IdMap<ValueId, Name> name_of_;
   size_t next_value_ = 0;  // the id of the next clone's output
   int32_t now_ = 0;
