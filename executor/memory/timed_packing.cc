@@ -23,14 +23,15 @@ struct Conflict {
   int64_t wait_ns = 0;  // kFar: may not share
 };
 
+using Conflicts = std::vector<std::vector<Conflict>>;  // by item
+
 // Bytes that an item should avoid.
 struct Taken {
   Interval bytes = {};
   int64_t wait_ns = 0;
 };
 
-std::vector<std::vector<Conflict>> FindConflicts(
-    std::span<const TimedItem> items) {
+Conflicts FindConflicts(std::span<const TimedItem> items) {
   std::vector<size_t> by_begin(items.size());
   for (size_t i = 0; i < items.size(); ++i) by_begin[i] = i;
   std::ranges::stable_sort(by_begin, {},
@@ -41,7 +42,7 @@ std::vector<std::vector<Conflict>> FindConflicts(
     rest_begins_ns[place] =
         std::min(rest_begins_ns[place + 1], items[by_begin[place]].begin_ns);
   }
-  std::vector<std::vector<Conflict>> conflicts(items.size());
+  Conflicts conflicts(items.size());
   std::vector<size_t> open;  // may still conflict with later items
   for (size_t place = 0; place < items.size(); ++place) {
     const size_t i = by_begin[place];
@@ -63,21 +64,62 @@ std::vector<std::vector<Conflict>> FindConflicts(
   return conflicts;
 }
 
+// The items over the time in which they are used, less `tolerance_ns` at their
+// ends: those that do not overlap wait at most so long for each other.
+std::vector<PackingItem> InTime(std::span<const TimedItem> items,
+                                const Conflicts& conflicts,
+                                int64_t tolerance_ns) {
+  std::vector<PackingItem> in_time;
+  in_time.reserve(items.size());
+  for (const TimedItem& item : items) {
+    const int64_t end_ns =
+        std::max(item.begin_ns + 1, item.free_ns - tolerance_ns);
+    in_time.push_back(
+        {.lifetime = {item.begin_ns, end_ns}, .bytes = item.bytes});
+  }
+  for (size_t i = 0; i < items.size(); ++i) {
+    for (const Conflict& conflict : conflicts[i]) {
+      if (conflict.wait_ns != kFar) continue;
+      Interval& a = in_time[i].lifetime;
+      const Interval& b = in_time[conflict.other].lifetime;
+      if (a.begin <= b.begin) a.end = std::max(a.end, b.begin + 1);
+    }
+  }
+  return in_time;
+}
+
+// The sum of what items wait that share bytes in `packing`.
+int64_t WaitNs(std::span<const TimedItem> items, const Conflicts& conflicts,
+               const std::vector<int64_t>& offsets) {
+  const auto bytes_of = [&](size_t i) {
+    return Interval{offsets[i], offsets[i] + items[i].bytes};
+  };
+  int64_t sum_ns = 0;
+  for (size_t i = 0; i < items.size(); ++i) {
+    int64_t wait_ns = 0;
+    for (const Conflict& conflict : conflicts[i]) {
+      const size_t other = conflict.other;
+      const bool is_later =
+          items[other].lifetime.begin < items[i].lifetime.begin;
+      if (is_later && Overlap(bytes_of(i), bytes_of(other))) {
+        wait_ns = std::max(wait_ns, conflict.wait_ns);
+      }
+    }
+    sum_ns += wait_ns;
+  }
+  return sum_ns;
+}
+
 // Places items one after the other, each where it waits least.
 class Placer {
  public:
-  Placer(std::span<const TimedItem> items, int64_t alignment,
-         int64_t limit_bytes)
+  // Borrows the items and their conflicts.
+  Placer(std::span<const TimedItem> items, const Conflicts& conflicts,
+         int64_t alignment, int64_t limit_bytes)
       : items_(items),
         alignment_(alignment),
         limit_bytes_(limit_bytes),
-        conflicts_(FindConflicts(items)) {}
-
-  int64_t num_conflicts() const {
-    int64_t count = 0;
-    for (const auto& conflicts : conflicts_) count += std::ssize(conflicts);
-    return count;
-  }
+        conflicts_(conflicts) {}
 
   struct Result {
     TimedPacking packing = {};
@@ -176,7 +218,7 @@ class Placer {
   const std::span<const TimedItem> items_;
   const int64_t alignment_;
   const int64_t limit_bytes_;
-  const std::vector<std::vector<Conflict>> conflicts_;
+  const Conflicts& conflicts_;
   std::vector<Interval> blocked_;
   std::vector<Taken> slow_;
   std::vector<Taken> near_;  // the part of slow_ in a hole
@@ -247,6 +289,8 @@ class BestPackings {
     if (best_.size() > max_) best_.pop_back();
   }
 
+  bool has_waitless() const { return !best_.empty() && best_[0].wait_ns == 0; }
+
   std::vector<TimedPacking> Take() && { return std::move(best_); }
 
  private:
@@ -276,16 +320,40 @@ int64_t PlaceSmall(std::span<const TimedItem> items,
   return AlignUp(packing.height_bytes, alignment);
 }
 
-std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
-                                    int64_t alignment, int64_t limit_bytes,
-                                    size_t max_packings) {
+// Offers packings of the items in time, with the least tolerance that fits.
+void PackInTime(std::span<const TimedItem> items, const Conflicts& conflicts,
+                int64_t alignment, int64_t limit_bytes, BestPackings& best) {
+  // Tolerances, as parts of the time from the first use to the last.
+  constexpr std::array<int64_t, 4> kParts = {1000, 250, 120, 60};
+  constexpr int64_t kEffortPerItem = 10'000;  // comparisons of two items
+  int64_t end_ns = 0;
+  for (const TimedItem& item : items) end_ns = std::max(end_ns, item.free_ns);
+  std::vector<int64_t> tolerances_ns = {0};
+  for (const int64_t part : kParts) tolerances_ns.push_back(end_ns / part);
+  for (const int64_t tolerance_ns : tolerances_ns) {
+    Packing packing =
+        PackBuffers(InTime(items, conflicts, tolerance_ns),
+                    {.alignment = alignment,
+                     .target_bytes = limit_bytes,
+                     .search_effort = kEffortPerItem * std::ssize(items)});
+    if (packing.height_bytes > limit_bytes) continue;
+    best.Offer({.offsets = packing.offsets,
+                .height_bytes = packing.height_bytes,
+                .wait_ns = WaitNs(items, conflicts, packing.offsets)});
+    return;
+  }
+}
+
+void PackFromPeak(std::span<const TimedItem> items, const Conflicts& conflicts,
+                  int64_t alignment, int64_t limit_bytes, BestPackings& best) {
   constexpr int64_t kMostRounds = 10;
   constexpr int64_t kMostConflicts = 800'000;  // conflicts examined per style
-  Placer placer(items, alignment, limit_bytes);
+  int64_t num_conflicts = 0;
+  for (const auto& of_item : conflicts) num_conflicts += std::ssize(of_item);
   const int64_t rounds =
-      std::clamp(kMostConflicts / std::max<int64_t>(1, placer.num_conflicts()),
+      std::clamp(kMostConflicts / std::max<int64_t>(1, num_conflicts),
                  int64_t{1}, kMostRounds);
-  BestPackings best(max_packings);
+  Placer placer(items, conflicts, alignment, limit_bytes);
   for (const Stack stack :
        {Stack::kLatestEnd, Stack::kEarliestBegin, Stack::kLargest}) {
     std::vector<size_t> order = FromPeak(items, stack);
@@ -293,14 +361,23 @@ std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
       const Placer::Result result = placer.Place(order);
       const bool fits = result.packing.height_bytes <= limit_bytes;
       if (fits) best.Offer(result.packing);
-      if (fits && result.packing.wait_ns == 0) {
-        return std::move(best).Take();
-      }
+      if (best.has_waitless()) return;
       std::stable_partition(order.begin(), order.end(), [&](size_t i) {
         return fits ? result.waits_ns[i] > 0
                     : result.packing.offsets[i] + items[i].bytes > limit_bytes;
       });
     }
+  }
+}
+
+std::vector<TimedPacking> PackLarge(std::span<const TimedItem> items,
+                                    int64_t alignment, int64_t limit_bytes,
+                                    size_t max_packings) {
+  const Conflicts conflicts = FindConflicts(items);
+  BestPackings best(max_packings);
+  PackFromPeak(items, conflicts, alignment, limit_bytes, best);
+  if (!best.has_waitless()) {
+    PackInTime(items, conflicts, alignment, limit_bytes, best);
   }
   return std::move(best).Take();
 }

@@ -41,7 +41,10 @@ struct TimedPacking {
 // are live: at most `max_packings`, in order of waiting time. Empty if none was
 // found. Deterministic. Places the items one after the other, from the fullest
 // position outwards; then repeats with the items first that exceeded the limit
-// or waited. Up to 30 repetitions, fewer if many items conflict.
+// or waited. Up to 30 repetitions, fewer if many items conflict. If items still
+// wait, packs them (static_packing.h) over the time in which they are used, so
+// that none waits, or each only a little: up to five times 10,000 comparisons
+// per item.
 std::vector<TimedPacking> PackForTime(std::span<const TimedItem> items,
                                       int64_t alignment, int64_t limit_bytes,
                                       size_t max_packings);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -18,8 +20,7 @@ namespace spillway {
 namespace {
 
 // Fractions of the budget that the search reserves for holes between buffers.
-constexpr std::array<double, 6> kFateSlacks = {0,    0.005, 0.01,
-                                               0.02, 0.04,  0.08};
+constexpr std::array<double, 5> kFateSlacks = {0, 0.005, 0.02, 0.04, 0.08};
 
 // Steps that the thorough search plays, counted by their nodes, and limits of
 // the plays.
@@ -43,6 +44,10 @@ constexpr double kFarBound = 1.005;
 constexpr std::array<double, 4> kLargerBudgets = {1.5, 1.35, 1.2, 1.1};
 constexpr double kRestPart = 0.5;
 
+// A step within this factor of the time that it was played in is placed as well
+// as any.
+constexpr double kAsPlayed = 1.001;
+
 // Searches with other random numbers if the best plan is so much slower than
 // the bound: of a step that is played often enough, and of one that is played
 // as often as any.
@@ -53,6 +58,8 @@ constexpr double kPoorBoundOfMost = 1.03;
 
 // Tensors below this fraction of the unconstrained peak are always kept.
 constexpr int64_t kKeptPart = 16384;
+
+constexpr int64_t kDoesNotFit = std::numeric_limits<int64_t>::max();
 
 enum class PlanClass : uint8_t {
   kAll,
@@ -124,6 +131,16 @@ class OrderSearch {
   }
 
  private:
+  // What was found with this fraction of the budget kept free.
+  struct Trial {
+    double slack = 0;
+    Fates fates = {};
+    int64_t played_ns = 0;
+    int64_t step_ns = kDoesNotFit;  // as placed
+
+    bool fits() const { return step_ns != kDoesNotFit; }
+  };
+
   // Whether the fates to start from belong to this order.
   bool StartsHere() const {
     return candidates_.start != nullptr &&
@@ -132,33 +149,72 @@ class OrderSearch {
   }
 
   // Searches from this step, and in a narrow budget also from larger ones;
-  // within the budget, and slightly smaller ones. Offers each result.
+  // within the budget, and slightly smaller ones. Offers each result. Whether
+  // one fits.
   absl::StatusOr<bool> Search(const JointStep& begun) {
-    std::vector<Fates> seeds = {begun.fates};
-    const bool is_far = IsFar(begun);
-    if (is_far) SeedFromLargerBudgets(seeds);
-    bool fits = false;
-    std::optional<std::vector<Fate>> offered;
+    trials_.clear();
     for (const double slack : kFateSlacks) {
-      const bool is_first = slack == 0;
-      if (!is_first && StopRequested(candidates_.stop)) break;
-      if (candidates_.is_settled(bound_.step_ns)) break;
-      JointSearchOptions search = Options(!is_first ? kLaterPart
-                                          : is_far  ? kRestPart
-                                                    : 1);
-      if (!is_first) search.heat /= 4;
-      search.usual_seeds = false;
-      found_ = SearchFates(Player(slack), seeds, search);
-      if (!found_ || candidates_.is_settled(found_ns())) break;
-      seeds = {found_->fates};
-      if (offered == found_->fates.of_gap) continue;
+      std::vector<Fates> seeds = {trials_.empty() ? begun.fates
+                                                  : trials_.back().fates};
+      const bool is_far = trials_.empty() && IsFar(begun);
+      if (is_far) SeedFromLargerBudgets(seeds);
+      const double part = !trials_.empty() ? kLaterPart
+                          : is_far         ? kRestPart
+                                           : 1;
+      SPILLWAY_ASSIGN_OR_RETURN(const bool goes_on, Try(slack, seeds, part));
+      if (!goes_on || IsAsPlayed(trials_.back())) break;
+    }
+    SPILLWAY_RETURN_IF_ERROR(TryBetween());
+    return std::ranges::any_of(trials_, &Trial::fits);
+  }
+
+  // Adds a trial. False if it could not be the best any more.
+  absl::StatusOr<bool> Try(double slack, const std::vector<Fates>& seeds,
+                           double part) {
+    const bool is_first = trials_.empty();
+    if (!is_first && StopRequested(candidates_.stop)) return false;
+    if (candidates_.is_settled(bound_.step_ns)) return false;
+    JointSearchOptions search = Options(part);
+    if (!is_first) search.heat /= 4;
+    search.usual_seeds = false;
+    found_ = SearchFates(Player(slack), seeds, search);
+    if (!found_ || candidates_.is_settled(found_ns())) return false;
+    Trial trial = {
+        .slack = slack, .fates = found_->fates, .played_ns = found_ns()};
+    if (!is_first && trials_.back().fates == trial.fates) {
+      trial.step_ns = trials_.back().step_ns;
+    } else {
       SPILLWAY_ASSIGN_OR_RETURN(StepRecipe recipe, RecipeFor(space_, *found_));
       recipe.name =
           fmt::format("joint, {:.1f} % of the budget kept free", 100 * slack);
-      fits |= candidates_.offer(std::move(recipe));
-      offered = found_->fates.of_gap;
+      trial.step_ns =
+          candidates_.offer(std::move(recipe)).value_or(kDoesNotFit);
     }
-    return fits;
+    trials_.push_back(std::move(trial));
+    return true;
+  }
+
+  // Halfway from the best trial to its neighbors.
+  absl::Status TryBetween() {
+    if (!IsThorough() || trials_.size() < 2) return absl::OkStatus();
+    const auto best = std::ranges::min_element(trials_, {}, &Trial::step_ns);
+    std::vector<std::pair<Trial, Trial>> pairs;
+    if (best != trials_.begin()) pairs.emplace_back(*(best - 1), *best);
+    if (best + 1 != trials_.end() && !IsAsPlayed(*best)) {
+      pairs.emplace_back(*best, *(best + 1));
+    }
+    for (const auto& [wide, narrow] : pairs) {
+      SPILLWAY_RETURN_IF_ERROR(Try(std::midpoint(wide.slack, narrow.slack),
+                                   {wide.fates, narrow.fates}, kLaterPart)
+                                   .status());
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether its placement costs no time, so that a smaller budget is no better.
+  static bool IsAsPlayed(const Trial& trial) {
+    return static_cast<double>(trial.step_ns) <=
+           kAsPlayed * static_cast<double>(trial.played_ns);
   }
 
   // Whether the best plan so far is so slow, and the graph so small, that
@@ -255,6 +311,7 @@ class OrderSearch {
   const JointBound bound_;
   const int64_t least_bytes_;
   std::optional<JointStep> found_;
+  std::vector<Trial> trials_;
   uint64_t seed_ = 0;
 };
 

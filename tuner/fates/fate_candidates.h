@@ -44,15 +44,16 @@ struct FateCandidates {
   // Called often; true ends the search. What a search that has begun has found
   // is offered if nothing was.
   StopRequest stop = {};
-  // Returns whether the candidate fits.
-  std::function<bool(StepRecipe recipe)> offer = {};
+  // Returns the time of the candidate's step; nullopt if it does not fit.
+  std::function<std::optional<int64_t>(StepRecipe recipe)> offer = {};
 };
 
 // Searches (joint_search.h) a little in each of the orders of the kernels, then
 // thoroughly in the one with the fastest step, and offers what it finds.
 // Repeats this for several slightly smaller budgets, since buffers cannot
-// always be placed without holes, as long as is_settled is false for the time
-// that the search predicts. Goes on with the next order if nothing fits.
+// always be placed without holes, until an offer takes the time that the search
+// predicts or is_settled is true for that time. Goes on with the next order if
+// nothing fits.
 // Requires inputs.choices. Errors: INTERNAL if an edit changes what the graph
 // computes.
 absl::Status OfferFates(const TunerInputs& inputs,

@@ -175,7 +175,10 @@ absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
     SPILLWAY_ASSIGN_OR_RETURN(const bool is_placed,
                               evaluator.PlaceByTime(expected_ns));
     if (!is_placed) break;
-    expected_ns = evaluator.TimesOf(evaluator.last(), expected_ns);
+    IdMap<NodeId, Interval> times_ns =
+        evaluator.TimesOf(evaluator.last(), expected_ns);
+    if (times_ns == expected_ns) break;
+    expected_ns = std::move(times_ns);
   }
   if (!evaluator.has_plan()) SPILLWAY_RETURN_IF_ERROR(evaluator.EvaluateOnce());
   return std::move(evaluator).Take();

@@ -48,9 +48,9 @@ struct EvaluatedRecipe {
 absl::StatusOr<EvaluatedRecipe> Evaluate(const TunerInputs& inputs,
                                          StepRecipe recipe);
 
-// Evaluate, then `rounds` times: places the buffers again by the simulated
-// times. Returns the fastest. Sets the recipe's placement, but keeps its
-// budget.
+// Evaluate, then up to `rounds` times, until they no longer change: places the
+// buffers again by the simulated times. Returns the fastest. Sets the recipe's
+// placement, but keeps its budget.
 absl::StatusOr<EvaluatedRecipe> EvaluateByTime(const TunerInputs& inputs,
                                                StepRecipe recipe, int rounds);
 

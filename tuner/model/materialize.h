@@ -48,6 +48,8 @@ struct Fates {
   // which another clone runs. Later ones are cheaper to retain. What is made
   // again within a tail is never retained.
   std::vector<uint8_t> released = {};
+
+  friend bool operator==(const Fates&, const Fates&) = default;
 };
 
 // Fates, the order of the kernels that their space was made for, and the device

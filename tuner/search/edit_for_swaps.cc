@@ -70,8 +70,10 @@ class Editor {
     const CopyOut& copy = model_.copies[copy_out];
     const std::vector<size_t>& gaps = gaps_of_[copy_out];
     Swap swap = {.value = copy.value};
-    const NodeId swap_out = NewNode(found_.played.copy_out_ran_ns[copy_out]);
-    after_[static_cast<size_t>(copy.written)].outs.push_back(swap_out);
+    const Interval& out_ns = found_.played.copy_out_ran_ns[copy_out];
+    const NodeId swap_out = NewNode(out_ns);
+    after_[static_cast<size_t>(copy.written)].outs.emplace_back(out_ns.begin,
+                                                                swap_out);
     for (size_t i = 0; i < gaps.size(); ++i) {
       const Gap& gap = model_.gaps[gaps[i]];
       const int32_t until = i + 1 < gaps.size()
@@ -115,8 +117,10 @@ class Editor {
       edited.order.push_back(id);
       if (!is_step) continue;  // a resident
       Copies& copies = after_[step++];
-      edited.order.insert(edited.order.end(), copies.outs.begin(),
-                          copies.outs.end());
+      std::ranges::sort(copies.outs);
+      for (const auto& [begin_ns, swap_out] : copies.outs) {
+        edited.order.push_back(swap_out);
+      }
       std::ranges::sort(copies.ins);
       for (const auto& [reader, swap_in] : copies.ins) {
         edited.order.push_back(swap_in);
@@ -126,8 +130,8 @@ class Editor {
   }
 
   struct Copies {
-    std::vector<NodeId> outs = {};
-    std::vector<std::pair<int32_t, NodeId>> ins = {};  // first reader, node
+    std::vector<std::pair<int64_t, NodeId>> outs = {};  // begin_ns, node
+    std::vector<std::pair<int32_t, NodeId>> ins = {};   // first reader, node
   };
 
   const Graph& graph_;

@@ -297,8 +297,9 @@ class Tuner {
     }
   }
 
-  // Whether it fits `budget`, which is the given budget or a rung.
-  bool TryWithin(int64_t budget, StepRecipe recipe, int rounds) {
+  // The time of its step if it fits `budget`, the given budget or a rung.
+  std::optional<int64_t> TryWithin(int64_t budget, StepRecipe recipe,
+                                   int rounds) {
     const bool is_given = budget == budgets_[0];
     if (!is_given) {
       recipe.name += fmt::format(", within {}", FormatBytes(budget));
@@ -306,11 +307,12 @@ class Tuner {
     }
     absl::StatusOr<EvaluatedRecipe> evaluated =
         EvaluateByTime(inputs_, recipe, rounds);
-    const bool fits = evaluated.ok();
-    if (is_given || (fits && IsBetter(*evaluated))) {
+    std::optional<int64_t> step_ns;
+    if (evaluated.ok()) step_ns = evaluated->step.step_ns;
+    if (is_given || (evaluated.ok() && IsBetter(*evaluated))) {
       Add(recipe, std::move(evaluated));
     }
-    return fits;
+    return step_ns;
   }
 
   absl::Status TrySets() {

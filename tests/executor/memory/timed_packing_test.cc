@@ -197,6 +197,64 @@ TEST(TimedPackingTest, NobodyWaitsWhereThereIsRoomForEverything) {
   }
 }
 
+// Cuts the rectangle of these steps and bytes into `count` items or fewer,
+// which therefore fit `bytes` without a wait. A copy reads every second one to
+// its end, so that the packer may let others take its bytes earlier.
+std::vector<TimedItem> CutItems(uint64_t seed, size_t count, int64_t steps,
+                                int64_t bytes) {
+  struct Rectangle {
+    Interval steps = {};
+    int64_t bytes = 0;
+  };
+  std::mt19937_64 random(seed);
+  std::vector<Rectangle> pieces = {{.steps = {0, steps}, .bytes = bytes}};
+  for (size_t cut = 1; cut < count; ++cut) {
+    Rectangle& piece = pieces[random() % pieces.size()];
+    Rectangle rest = piece;
+    const bool cuts_time = random() % 2 == 0;
+    const int64_t length = cuts_time ? piece.steps.length() : piece.bytes;
+    if (length < (cuts_time ? 2 : bytes / 64)) continue;
+    const int64_t part = 1 + Below(random, length - 1);
+    if (cuts_time) {
+      piece.steps.end = rest.steps.begin = piece.steps.begin + part;
+    } else {
+      piece.bytes = part;
+      rest.bytes -= part;
+    }
+    pieces.push_back(rest);
+  }
+  std::vector<TimedItem> items;
+  for (const auto& [live, size] : pieces) {
+    TimedItem& item = items.emplace_back();
+    item = {.lifetime = live,
+            .bytes = size,
+            .begin_ns = 10 * live.begin,
+            .free_ns = 10 * live.end};
+    if (random() % 2 == 0) {
+      item.lifetime.end = live.begin + 1 + Below(random, live.length());
+    }
+  }
+  return items;
+}
+
+TEST(TimedPackingTest, NobodyWaitsWhereTheLimitIsNearlyFull) {
+  constexpr int64_t kBytes = 100'000;
+  constexpr int kSeeds = 60;
+  int waitless = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    const auto items = CutItems(seed, 60, 100, kBytes);
+    const int64_t limit = kBytes * 101 / 100;
+    const auto packings = PackForTime(items, 1, limit, 4);
+    if (packings.empty()) continue;
+    ExpectValid(items, 1, limit, packings[0]);
+    if (packings[0].wait_ns > 0) continue;
+    ++waitless;
+    EXPECT_EQ(WaitNs(items, packings[0].offsets), 0);
+  }
+  EXPECT_GT(waitless, kSeeds * 9 / 10);
+}
+
 TEST(TimedPackingTest, SmallItemsAreValidToo) {
   // Most items are smaller than 1/4096 of the limit.
   for (uint64_t seed = 0; seed < 30; ++seed) {

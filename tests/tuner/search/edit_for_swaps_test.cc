@@ -87,6 +87,38 @@ TEST(EditForSwapsTest, OneCopyOutServesTheGapsOfOneValue) {
               ElementsAre(NodeId(3), NodeId(5)));
 }
 
+TEST(EditForSwapsTest, CopiesOfOneStepLeaveInTheOrderInWhichTheyWerePlayed) {
+  Graph graph("two outputs");
+  const TensorType type{.dtype = DType::kUInt8, .shape = {1000}};
+  const NodeId both =
+      graph.AddNode({.name = "both", .op = "F", .outputs = {type, type}});
+  const ValueId a =
+      graph.output(graph.AddNode({.name = "a", .op = "F", .outputs = {type}}));
+  graph.AddNode({.name = "b",
+                 .op = "F",
+                 .inputs = {a, graph.output(both, 0), graph.output(both, 1)},
+                 .outputs = {type}});
+  const TunerCase tuner_case =
+      CaseOf(std::move(graph), ToyOps(), 10, LinkOf(1));
+  const StepModel model = ModelOf(tuner_case);
+  ASSERT_THAT(model.gaps, SizeIs(2));
+  const auto order_for = [&](Interval first_ns, Interval second_ns) {
+    FoundSwaps found = testing::FoundFor(model, {1, 1}, {1, 1});
+    found.played.copy_out_ran_ns = {first_ns, second_ns};
+    const SwapEdit edit = EditForSwaps(tuner_case.graph, tuner_case.ops,
+                                       tuner_case.schedule, model, found);
+    Graph edited = tuner_case.graph;
+    ApplySwapPlan(edit.swaps, edited);
+    return NamesInOrder(edited, edit.schedule);
+  };
+  EXPECT_THAT(order_for({10, 1010}, {1010, 2010}),
+              ElementsAre("both", "lms/swapout_both_0", "lms/swapout_both_1",
+                          "a", "lms/swapin_both_0", "lms/swapin_both_1", "b"));
+  EXPECT_THAT(order_for({1010, 2010}, {10, 1010}),
+              ElementsAre("both", "lms/swapout_both_1", "lms/swapout_both_0",
+                          "a", "lms/swapin_both_0", "lms/swapin_both_1", "b"));
+}
+
 TEST(EditForSwapsTest,
      ANameFromBeforeTheGapIsMadeAgainAndALaterOneReadsTheCopy) {
   Graph graph("names");
