@@ -39,10 +39,12 @@ constexpr double kWarmBound = 1.025;
 
 // A step that is so much slower than the bound is searched for from larger
 // budgets, these factors of the given one, down to it: each with kLaterPart of
-// the plays, then within the budget itself with the rest.
+// the plays, then with the rest. Twice, with other random numbers, if the first
+// descent ends kPoorBound above the bound.
 constexpr double kFarBound = 1.005;
-constexpr std::array<double, 4> kLargerBudgets = {1.5, 1.35, 1.2, 1.1};
-constexpr double kRestPart = 0.5;
+constexpr std::array<double, 5> kLargerBudgets = {1.5, 1.35, 1.2, 1.1, 1};
+constexpr double kRestPart = 0.375;
+constexpr uint64_t kDescents = 2;
 
 // A step within this factor of the time that it was played in is placed as well
 // as any.
@@ -157,7 +159,11 @@ class OrderSearch {
       std::vector<Fates> seeds = {trials_.empty() ? begun.fates
                                                   : trials_.back().fates};
       const bool is_far = trials_.empty() && IsFar(begun);
-      if (is_far) SeedFromLargerBudgets(seeds);
+      if (is_far) {
+        if (std::optional<Fates> more = FromLargerBudgets()) {
+          seeds.push_back(*std::move(more));
+        }
+      }
       const double part = !trials_.empty() ? kLaterPart
                           : is_far         ? kRestPart
                                            : 1;
@@ -248,31 +254,47 @@ class OrderSearch {
   }
 
   bool IsFar(const JointStep& step) const {
-    return IsThorough() && static_cast<double>(step.played.step_ns) >
-                               kFarBound * static_cast<double>(bound_.step_ns);
+    return IsThorough() && IsAbove(kFarBound, step.played.step_ns);
   }
 
   // In a narrow budget, a search that begins far from a good choice stays
   // there. So this one begins where there is room, and goes down budget by
-  // budget. Adds what it finds.
-  void SeedFromLargerBudgets(std::vector<Fates>& seeds) const {
-    std::vector<Fates> larger;
+  // budget; twice, if that ends far from the bound.
+  std::optional<Fates> FromLargerBudgets() const {
+    std::optional<JointStep> best;
+    for (uint64_t descent = 0; descent < kDescents; ++descent) {
+      std::optional<JointStep> step = Descend(seed_ * kDescents + descent);
+      if (step && (!best || step->Key() < best->Key())) best = std::move(step);
+      if (!best || !IsAbove(kPoorBound, best->played.step_ns)) break;
+    }
+    if (!best) return std::nullopt;
+    return std::move(best->fates);
+  }
+
+  std::optional<JointStep> Descend(uint64_t seed) const {
+    std::optional<JointStep> step;
     for (const double factor : kLargerBudgets) {
       JointSearchOptions search = Options(kLaterPart);
-      search.bound_ns = 0;
-      search.usual_seeds = larger.empty();
-      std::optional<JointStep> step =
-          SearchFates(Player(1 - factor), larger, search);
-      if (!step || StopRequested(candidates_.stop)) return;
-      larger = {std::move(step->fates)};
+      search.seed = seed;
+      search.bound_ns = factor == 1 ? NearBoundNs() : 0;
+      search.usual_seeds = !step;
+      std::vector<Fates> larger;
+      if (step) larger.push_back(std::move(step->fates));
+      step = SearchFates(Player(1 - factor), larger, search);
+      if (!step || StopRequested(candidates_.stop)) return std::nullopt;
     }
-    seeds.push_back(std::move(larger[0]));
+    return step;
+  }
+
+  // Whether the step takes longer than so many times the bound.
+  bool IsAbove(double factor, int64_t step_ns) const {
+    return static_cast<double>(step_ns) >
+           factor * static_cast<double>(bound_.step_ns);
   }
 
   bool IsWarm() const {
     return candidates_.start != nullptr && found_ &&
-           static_cast<double>(found_->played.step_ns) <=
-               kWarmBound * static_cast<double>(bound_.step_ns);
+           !IsAbove(kWarmBound, found_->played.step_ns);
   }
 
   JointPlayer Player(double slack) const {
