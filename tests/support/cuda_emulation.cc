@@ -1,5 +1,6 @@
 #include "tests/support/cuda_emulation.h"
 
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -22,9 +23,21 @@ thread_local int current_device = 0;
 
 enum class Waits { kNot, kForBlock, kForWarp, kEnded };
 
+// A point to continue from, on the stack of a fiber or of the system's thread.
+// _setjmp and _longjmp leave the signal mask alone, for which swapcontext asks
+// the system: the kernels' tests took four times as long with it.
+struct Point {
+  jmp_buf registers = {};
+};
+
+// Continues `to`; returns when something continues `from`.
+void Switch(Point& from, Point& to) {
+  if (_setjmp(from.registers) == 0) _longjmp(to.registers, 1);
+}
+
 struct Fiber {
-  ucontext_t context = {};
-  std::byte* stack = nullptr;
+  Point point = {};
+  bool has_begun = false;
   Place place = {};
   Waits waits = Waits::kNot;
   uint64_t given = 0;  // value for its warp
@@ -41,9 +54,7 @@ std::byte* StackOf(size_t i) {
 
 class Block {
  public:
-  explicit Block(size_t num_threads) : fibers_(num_threads) {
-    for (size_t i = 0; i < num_threads; ++i) fibers_[i].stack = StackOf(i);
-  }
+  explicit Block(size_t num_threads) : fibers_(num_threads) {}
 
   // Runs the threads, forwards or backwards between barriers.
   void Run(const Place& place, bool backwards,
@@ -72,24 +83,31 @@ class Block {
 
   static void Main();
 
-  static void SetToBegin(Fiber& fiber) {
-    SPILLWAY_CHECK(getcontext(&fiber.context) == 0);
-    fiber.context.uc_stack.ss_sp = fiber.stack;
-    fiber.context.uc_stack.ss_size = kStackBytes;
-    fiber.context.uc_link = nullptr;
-    makecontext(&fiber.context, &Block::Main, 0);
-  }
-
-  void SwitchToMain() {
-    Fiber& fiber = fibers_[running_];
-    SPILLWAY_CHECK(swapcontext(&fiber.context, &main_) == 0);
-  }
+  void SwitchToMain() { Switch(fibers_[running_].point, main_); }
 
   // Runs a fiber until it waits or ends.
   void Resume(size_t i) {
     running_ = i;
-    fibers_[i].waits = Waits::kNot;
-    SPILLWAY_CHECK(swapcontext(&main_, &fibers_[i].context) == 0);
+    Fiber& fiber = fibers_[i];
+    fiber.waits = Waits::kNot;
+    if (fiber.has_begun) {
+      Switch(main_, fiber.point);
+    } else if (_setjmp(main_.registers) == 0) {
+      fiber.has_begun = true;
+      Begin(i);
+    }
+  }
+
+  // Runs Main on the fiber's own stack. Does not return.
+  static void Begin(size_t i) {
+    ucontext_t context;
+    SPILLWAY_CHECK(getcontext(&context) == 0);
+    context.uc_stack.ss_sp = StackOf(i);
+    context.uc_stack.ss_size = kStackBytes;
+    context.uc_link = nullptr;
+    makecontext(&context, &Block::Main, 0);
+    setcontext(&context);
+    SPILLWAY_CHECK(false);
   }
 
   bool AllWait(size_t begin, size_t end, Waits waits) const {
@@ -115,15 +133,18 @@ class Block {
   std::vector<Fiber> fibers_;
   bool backwards_ = false;
   size_t running_ = 0;
-  ucontext_t main_ = {};
+  Point main_;
   const std::function<void()>* thread_ = nullptr;
 };
 
 thread_local Block* present = nullptr;
 
+// A fiber that has ended is resumed for the next block.
 void Block::Main() {
-  (*present->thread_)();
-  present->Wait(Waits::kEnded);
+  while (true) {
+    (*present->thread_)();
+    present->Wait(Waits::kEnded);
+  }
 }
 
 void Block::Run(const Place& place, bool backwards,
@@ -138,7 +159,6 @@ void Block::Run(const Place& place, bool backwards,
     const dim3& size = place.block_size;
     fiber.place.thread = dim3(index % size.x, index / size.x % size.y,
                               index / (size.x * size.y));
-    SetToBegin(fiber);
   }
   const size_t warps = (fibers_.size() + kWarp - 1) / kWarp;
   do {

@@ -176,12 +176,14 @@ OpCase MaxPoolGradOfPlaces(const Pool& pool) {
   attributes.Set("input_shape", pool.x);
   Doubles places;
   size_t random = 1;
+  Doubles x(static_cast<size_t>(pool.x.num_elements()), 0);
   for (const Index& y : AllIndices(pool.y)) {
     const std::vector<size_t> window = WindowOf(pool, y);
-    Doubles x(static_cast<size_t>(pool.x.num_elements()), 0);
     random = (random * 1103515245 + 12345) % 2147483648;
-    x[window[random / 65536 % window.size()]] = 1;
+    double& maximum = x[window[random / 65536 % window.size()]];
+    maximum = 1;
     places.push_back(PlaceOfMaximum(pool, y, x));
+    maximum = 0;
   }
   return {.name = op + pool.name + "Places",
           .op = op,
