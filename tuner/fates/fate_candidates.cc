@@ -155,20 +155,19 @@ class OrderSearch {
   // one fits.
   absl::StatusOr<bool> Search(const JointStep& begun) {
     trials_.clear();
-    for (const double slack : kFateSlacks) {
-      std::vector<Fates> seeds = {trials_.empty() ? begun.fates
-                                                  : trials_.back().fates};
-      const bool is_far = trials_.empty() && IsFar(begun);
-      if (is_far) {
-        if (std::optional<Fates> more = FromLargerBudgets()) {
-          seeds.push_back(*std::move(more));
-        }
+    std::vector<Fates> seeds = {begun.fates};
+    double part = 1;
+    if (IsFar(begun)) {
+      if (std::optional<Fates> more = FromLargerBudgets()) {
+        seeds.push_back(*std::move(more));
       }
-      const double part = !trials_.empty() ? kLaterPart
-                          : is_far         ? kRestPart
-                                           : 1;
+      part = kRestPart;
+    }
+    for (const double slack : kFateSlacks) {
       SPILLWAY_ASSIGN_OR_RETURN(const bool goes_on, Try(slack, seeds, part));
       if (!goes_on || IsAsPlayed(trials_.back())) break;
+      seeds = {trials_.back().fates};
+      part = kLaterPart;
     }
     SPILLWAY_RETURN_IF_ERROR(TryBetween());
     return std::ranges::any_of(trials_, &Trial::fits);
