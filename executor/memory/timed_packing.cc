@@ -326,6 +326,7 @@ void PackInTime(std::span<const TimedItem> items, const Conflicts& conflicts,
   // Tolerances, as parts of the time from the first use to the last.
   constexpr std::array<int64_t, 4> kParts = {1000, 250, 120, 60};
   constexpr int64_t kEffortPerItem = 10'000;  // comparisons of two items
+  constexpr int64_t kMostEffort = 10'000'000;
   int64_t end_ns = 0;
   for (const TimedItem& item : items) end_ns = std::max(end_ns, item.free_ns);
   std::vector<int64_t> tolerances_ns = {0};
@@ -335,7 +336,8 @@ void PackInTime(std::span<const TimedItem> items, const Conflicts& conflicts,
         PackBuffers(InTime(items, conflicts, tolerance_ns),
                     {.alignment = alignment,
                      .target_bytes = limit_bytes,
-                     .search_effort = kEffortPerItem * std::ssize(items)});
+                     .search_effort = std::min(
+                         kMostEffort, kEffortPerItem * std::ssize(items))});
     if (packing.height_bytes > limit_bytes) continue;
     best.Offer({.offsets = packing.offsets,
                 .height_bytes = packing.height_bytes,

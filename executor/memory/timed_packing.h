@@ -44,7 +44,7 @@ struct TimedPacking {
 // or waited. Up to 30 repetitions, fewer if many items conflict. If items still
 // wait, packs them (static_packing.h) over the time in which they are used, so
 // that none waits, or each only a little: up to five times 10,000 comparisons
-// per item.
+// per item, or 10 million.
 std::vector<TimedPacking> PackForTime(std::span<const TimedItem> items,
                                       int64_t alignment, int64_t limit_bytes,
                                       size_t max_packings);
