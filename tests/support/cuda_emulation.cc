@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "tests/support/test_size.h"
 
 namespace spillway::cuda_emulation {
 namespace {
@@ -24,15 +25,35 @@ thread_local int current_device = 0;
 enum class Waits { kNot, kForBlock, kForWarp, kEnded };
 
 // A point to continue from, on the stack of a fiber or of the system's thread.
-// _setjmp and _longjmp leave the signal mask alone, for which swapcontext asks
-// the system: the kernels' tests took four times as long with it.
+// swapcontext asks the system for the signal mask each time: with it, the tests
+// of the kernels take four times as long as with _setjmp and _longjmp. But
+// AddressSanitizer only knows of stacks that are changed by it.
 struct Point {
+  ucontext_t context = {};
   jmp_buf registers = {};
 };
 
 // Continues `to`; returns when something continues `from`.
 void Switch(Point& from, Point& to) {
-  if (_setjmp(from.registers) == 0) _longjmp(to.registers, 1);
+  if constexpr (testing::kHasAddressSanitizer) {
+    SPILLWAY_CHECK(swapcontext(&from.context, &to.context) == 0);
+  } else if (_setjmp(from.registers) == 0) {
+    _longjmp(to.registers, 1);
+  }
+}
+
+// The same for a point that is the begin of `main` on a stack of its own.
+void Begin(void (*main)(), std::byte* stack, Point& from, Point& to) {
+  SPILLWAY_CHECK(getcontext(&to.context) == 0);
+  to.context.uc_stack.ss_sp = stack;
+  to.context.uc_stack.ss_size = kStackBytes;
+  to.context.uc_link = nullptr;
+  makecontext(&to.context, main, 0);
+  if constexpr (testing::kHasAddressSanitizer) {
+    Switch(from, to);
+  } else if (_setjmp(from.registers) == 0) {
+    setcontext(&to.context);
+  }
 }
 
 struct Fiber {
@@ -90,24 +111,11 @@ class Block {
     running_ = i;
     Fiber& fiber = fibers_[i];
     fiber.waits = Waits::kNot;
-    if (fiber.has_begun) {
+    if (std::exchange(fiber.has_begun, true)) {
       Switch(main_, fiber.point);
-    } else if (_setjmp(main_.registers) == 0) {
-      fiber.has_begun = true;
-      Begin(i);
+    } else {
+      Begin(&Block::Main, StackOf(i), main_, fiber.point);
     }
-  }
-
-  // Runs Main on the fiber's own stack. Does not return.
-  static void Begin(size_t i) {
-    ucontext_t context;
-    SPILLWAY_CHECK(getcontext(&context) == 0);
-    context.uc_stack.ss_sp = StackOf(i);
-    context.uc_stack.ss_size = kStackBytes;
-    context.uc_link = nullptr;
-    makecontext(&context, &Block::Main, 0);
-    setcontext(&context);
-    SPILLWAY_CHECK(false);
   }
 
   bool AllWait(size_t begin, size_t end, Waits waits) const {
