@@ -88,7 +88,8 @@ std::vector<PackingItem> InTime(std::span<const TimedItem> items,
   return in_time;
 }
 
-// The sum of what items wait that share bytes in `packing`.
+// The sum of the items' waits at these offsets, each for the earlier item that
+// it waits longest for.
 int64_t WaitNs(std::span<const TimedItem> items, const Conflicts& conflicts,
                const std::vector<int64_t>& offsets) {
   const auto bytes_of = [&](size_t i) {
@@ -99,9 +100,9 @@ int64_t WaitNs(std::span<const TimedItem> items, const Conflicts& conflicts,
     int64_t wait_ns = 0;
     for (const Conflict& conflict : conflicts[i]) {
       const size_t other = conflict.other;
-      const bool is_later =
+      const bool is_earlier =
           items[other].lifetime.begin < items[i].lifetime.begin;
-      if (is_later && Overlap(bytes_of(i), bytes_of(other))) {
+      if (is_earlier && Overlap(bytes_of(i), bytes_of(other))) {
         wait_ns = std::max(wait_ns, conflict.wait_ns);
       }
     }
@@ -346,6 +347,7 @@ void PackInTime(std::span<const TimedItem> items, const Conflicts& conflicts,
   }
 }
 
+// Offers packings by the Placer, until one has no waits.
 void PackFromPeak(std::span<const TimedItem> items, const Conflicts& conflicts,
                   int64_t alignment, int64_t limit_bytes, BestPackings& best) {
   constexpr int64_t kMostRounds = 10;

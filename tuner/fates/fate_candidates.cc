@@ -173,7 +173,8 @@ class OrderSearch {
     return std::ranges::any_of(trials_, &Trial::fits);
   }
 
-  // Adds a trial. False if it could not be the best any more.
+  // Keeps this fraction of the budget free. Adds a trial. False if it could not
+  // be the best any more.
   absl::StatusOr<bool> Try(double slack, const std::vector<Fates>& seeds,
                            double part) {
     const bool is_first = trials_.empty();
@@ -228,8 +229,7 @@ class OrderSearch {
     const double poor =
         NumPlays() == kMostPlays ? kPoorBoundOfMost : kPoorBound;
     return IsThorough() && NumPlays() >= kPoorPlays &&
-           !candidates_.is_settled(static_cast<int64_t>(
-               poor * static_cast<double>(bound_.step_ns))) &&
+           !candidates_.is_settled(TimesBound(poor)) &&
            !StopRequested(candidates_.stop);
   }
 
@@ -287,8 +287,11 @@ class OrderSearch {
 
   // Whether the step takes longer than so many times the bound.
   bool IsAbove(double factor, int64_t step_ns) const {
-    return static_cast<double>(step_ns) >
-           factor * static_cast<double>(bound_.step_ns);
+    return step_ns > TimesBound(factor);
+  }
+
+  int64_t TimesBound(double factor) const {
+    return static_cast<int64_t>(factor * static_cast<double>(bound_.step_ns));
   }
 
   bool IsWarm() const {
@@ -302,10 +305,7 @@ class OrderSearch {
             inputs_.compile.host_budget_bytes.value_or(JointPlayer::kNoLimit)};
   }
 
-  int64_t NearBoundNs() const {
-    return static_cast<int64_t>(static_cast<double>(bound_.step_ns) *
-                                candidates_.near_bound);
-  }
+  int64_t NearBoundNs() const { return TimesBound(candidates_.near_bound); }
 
   double NumPlays() const {
     const auto steps = static_cast<double>(space_.model.steps.size()) + 1;
