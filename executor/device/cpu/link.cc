@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 #include <thread>
 
 #include "base/units.h"
+#include "executor/device/cpu/copy_bytes.h"
 
 namespace spillway {
 namespace {
@@ -18,15 +18,14 @@ constexpr int64_t kChunkBytes = 1_MiB;
 void Link::Copy(void* to, const void* from, int64_t bytes) {
   if (bytes == 0) return;
   if (bytes_per_ns_ == 0) {
-    std::memcpy(to, from, static_cast<size_t>(bytes));
+    CopyBytes(to, from, bytes);
     return;
   }
   const Clock::time_point begin = Reserve(bytes);
   for (int64_t done = 0; done < bytes;) {
     const int64_t chunk = std::min(kChunkBytes, bytes - done);
-    std::memcpy(static_cast<std::byte*>(to) + done,
-                static_cast<const std::byte*>(from) + done,
-                static_cast<size_t>(chunk));
+    CopyBytes(static_cast<std::byte*>(to) + done,
+              static_cast<const std::byte*>(from) + done, chunk);
     done += chunk;
     // Due times count from the beginning of the copy, so late wake-ups do not
     // add up.

@@ -1,6 +1,7 @@
 // Link: one direction of the connection between "host" and "device" memory of
-// the CPU backends. Copies with memcpy, slowed to a given rate if there is one,
-// so that overlap of copies and compute can be studied without a GPU.
+// the CPU backends. Its copies (copy_bytes.h) are slowed to a given rate if
+// there is one, so that overlap of copies and compute can be studied without a
+// GPU.
 //
 // A paced copy of n bytes takes at least n / rate from its call. It copies in
 // chunks and sleeps until each chunk's due time, so the core stays free for
