@@ -21,6 +21,9 @@ namespace {
 
 // Fractions of the budget that the search reserves for holes between buffers.
 constexpr std::array<double, 5> kFateSlacks = {0, 0.005, 0.02, 0.04, 0.08};
+// The same if the search tries all.
+constexpr std::array<double, 13> kAllFateSlacks = {
+    0, 0.005, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5};
 
 // Steps that the thorough search plays, counted by their nodes, and limits of
 // the plays.
@@ -163,18 +166,24 @@ class OrderSearch {
       }
       part = kRestPart;
     }
-    for (const double slack : kFateSlacks) {
+    for (const double slack : Slacks()) {
       SPILLWAY_ASSIGN_OR_RETURN(const bool goes_on, Try(slack, seeds, part));
-      if (!goes_on || IsAsPlayed(trials_.back())) break;
-      seeds = {trials_.back().fates};
+      if (!goes_on) break;
+      if (!candidates_.tries_all && IsAsPlayed(trials_.back())) break;
+      seeds = {found_->fates};
       part = kLaterPart;
     }
     SPILLWAY_RETURN_IF_ERROR(TryBetween());
     return std::ranges::any_of(trials_, &Trial::fits);
   }
 
-  // Keeps this fraction of the budget free. Adds a trial. False if it could not
-  // be the best any more.
+  std::span<const double> Slacks() const {
+    if (candidates_.tries_all) return kAllFateSlacks;
+    return kFateSlacks;
+  }
+
+  // Keeps this fraction of the budget free. Adds a trial if it could be the
+  // best. False: nor could one with a smaller budget.
   absl::StatusOr<bool> Try(double slack, const std::vector<Fates>& seeds,
                            double part) {
     const bool is_first = trials_.empty();
@@ -184,7 +193,8 @@ class OrderSearch {
     if (!is_first) search.heat /= 4;
     search.usual_seeds = false;
     found_ = SearchFates(Player(slack), seeds, search);
-    if (!found_ || candidates_.is_settled(found_ns())) return false;
+    if (!found_) return false;
+    if (candidates_.is_settled(found_ns())) return candidates_.tries_all;
     Trial trial = {
         .slack = slack, .fates = found_->fates, .played_ns = found_ns()};
     if (!is_first && trials_.back().fates == trial.fates) {
@@ -366,7 +376,9 @@ absl::Status OfferFates(const TunerInputs& inputs,
       searches, {}, [](const auto& search) { return search->found_ns(); });
   for (const auto& search : searches) {
     SPILLWAY_ASSIGN_OR_RETURN(const bool fits, search->Offer());
-    if (fits || StopRequested(candidates.stop)) break;
+    if ((fits && !candidates.tries_all) || StopRequested(candidates.stop)) {
+      break;
+    }
   }
   return absl::OkStatus();
 }

@@ -37,6 +37,9 @@ struct FateCandidates {
   const FateChoice* start = nullptr;
   // Factor on the number of steps that are played.
   double effort = 1;
+  // For small graphs: goes on with smaller budgets and with the other orders of
+  // the kernels although a step has been placed as fast as it was played.
+  bool tries_all = false;
   // The search ends at a step within this factor of the bound.
   double near_bound = 1;
   // Whether a step of at least this time cannot be the best any more.
@@ -53,7 +56,8 @@ struct FateCandidates {
 // Repeats this for several slightly smaller budgets, since buffers cannot
 // always be placed without holes, until an offer takes the time that the search
 // predicts or is_settled is true for that time. Goes on with the next order if
-// nothing fits.
+// nothing fits. With tries_all, a smaller budget finds other steps: the player
+// keeps what fits (joint_player.h), and feeds then wait for its bytes.
 // Requires inputs.choices. Errors: INTERNAL if an edit changes what the graph
 // computes.
 absl::Status OfferFates(const TunerInputs& inputs,

@@ -48,7 +48,8 @@ struct Effort {
   int64_t rungs = 0;
   // A whole grid of TFLMS sets within the given budget, after the usual ones.
   bool whole_grid = false;
-  double plays = 1;  // FateCandidates::effort
+  bool tries_all_fates = false;  // FateCandidates::tries_all
+  double plays = 1;              // FateCandidates::effort
 };
 
 // Graphs with at most this many nodes are tuned in milliseconds.
@@ -57,7 +58,8 @@ constexpr Effort kSmallGraphEffort = {.near_bound = 1,
                                       .trusts_player = false,
                                       .last_rounds = 0,
                                       .rungs = 100,
-                                      .whole_grid = true};
+                                      .whole_grid = true,
+                                      .tries_all_fates = true};
 
 StepModel ModelOf(const TunerInputs& inputs, const Schedule& schedule) {
   return MakeStepModel(inputs.graph, inputs.ops, schedule, inputs.compile,
@@ -185,16 +187,24 @@ class Tuner {
 
   // Within 0.1 %: a search for less is not worth its time.
   bool IsNearWithoutSwaps() const {
-    const int64_t bound_ns = BoundOfSwaps(inputs_, best_->recipe).step_ns;
-    return static_cast<double>(best_->step.step_ns) <=
-           1.001 * static_cast<double>(bound_ns);
+    return IsWithoutSwapsNear(BoundOfSwaps(inputs_, best_->recipe));
   }
 
-  // A feed that is in the way may be faster to send away and feed again. Only
-  // small graphs are worth that search.
+  bool IsWithoutSwapsNear(const StepTimeBound& bound) const {
+    return static_cast<double>(best_->step.step_ns) <=
+           1.001 * static_cast<double>(bound.step_ns);
+  }
+
+  // A feed that is in the way may be faster to send away and feed again, and in
+  // the other order the step may be faster. Only small graphs are worth that
+  // search.
   bool MayGainFromSwaps() const {
     return options_.lms.mode == LmsMode::kAuto &&
-           inputs_.graph.num_nodes() <= kSmallGraph && !IsNearWithoutSwaps();
+           inputs_.graph.num_nodes() <= kSmallGraph &&
+           !std::ranges::all_of(orders_, [&](const Order& order) {
+             return IsWithoutSwapsNear(
+                 BoundOfSwaps(inputs_, {.schedule = order.schedule}));
+           });
   }
 
   // Whether tensors may be recomputed as the tuner chooses.
@@ -211,6 +221,7 @@ class Tuner {
         .takes_first = options_.takes_first,
         .start = options_.start,
         .effort = effort_.plays,
+        .tries_all = effort_.tries_all_fates,
         .near_bound = effort_.near_bound,
         .is_settled = [&](int64_t bound_ns) { return IsNear(bound_ns); },
         .stop = [&] { return ShallStop(); },

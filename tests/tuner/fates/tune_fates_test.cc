@@ -100,10 +100,10 @@ TEST(TuneFatesTest, RecomputesBatchNormsWhereTheLinkIsSlow) {
   EXPECT_GT(derived, 5);
 }
 
-// In 24 random steps: slower at 1 of 110 budgets, by 8 %.
+// In 240 random steps: slower at 1 of 1,096 budgets, by 0.13 %.
 TEST(TuneFatesTest, MoreMemoryIsHardlyEverSlower) {
   constexpr int kBudgets = 12;
-  const int64_t cases = StressSetting("SPILLWAY_STRESS_CASES", NumCases(16));
+  const int64_t cases = StressSetting("SPILLWAY_STRESS_CASES", NumCases(10));
   int64_t compared = 0;
   int64_t slower = 0;
   double worst = 1;
@@ -131,8 +131,8 @@ TEST(TuneFatesTest, MoreMemoryIsHardlyEverSlower) {
     }
   }
   EXPECT_GT(compared, cases);
-  EXPECT_LE(slower, 1 + compared / 50);
-  EXPECT_LT(worst, 1.1);
+  EXPECT_LE(slower, compared / 100);
+  EXPECT_LT(worst, 1.01);
 }
 
 TEST(TuneFatesTest, NoClassicPolicyIsFaster) {
