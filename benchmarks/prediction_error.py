@@ -5,7 +5,9 @@ Every round measures the machine and the network's kernels (`spillway profile`).
 It then runs the step without LMS and swapped by v1, over a link so slow that
 copies matter; each run of `spillway bench` predicts its own step from that
 profile before it measures it. Predicted and measured are the medians over the
-rounds; a round's measured step is the median of one process's steps.
+rounds; a round's measured step is the median of one process's steps. The error
+is the median of the rounds' errors: a machine may change its speed between two
+rounds, but hardly between the profile and the steps of one.
 
 A run during which other programs took more than --foreign of the cores says
 nothing about the prediction; it is repeated, at most --tries times.
@@ -114,10 +116,12 @@ def measure(runner, name, options):
 
 def summarize(row):
     measured = row["measured_ms"]
-    middle = statistics.median(measured)
+    errors = [predicted_ms / measured_ms - 1 for predicted_ms, measured_ms
+              in zip(row["predicted_ms"], measured)]
     return {**row,
-            "error": statistics.median(row["predicted_ms"]) / middle - 1,
-            "spread": (max(measured) - min(measured)) / middle}
+            "error": statistics.median(errors),
+            "spread": (max(measured) - min(measured))
+                      / statistics.median(measured)}
 
 
 def print_row(row):
