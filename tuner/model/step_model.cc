@@ -54,6 +54,17 @@ class ByKey {
   std::vector<T> items_;
 };
 
+// How much longer kernels take that run beside a copy of `bytes` that takes
+// `copy_ns`: at 1 / (1 + bytes / copy_ns * kernel_ns_per_copied_byte) of their
+// speed, as in the simulator.
+int64_t SlowsNs(const DeviceProfile& profile, int64_t bytes, int64_t copy_ns) {
+  const double slows_ns =
+      profile.kernel_ns_per_copied_byte * static_cast<double>(bytes);
+  if (slows_ns == 0) return 0;
+  const auto ns = static_cast<double>(copy_ns);
+  return static_cast<int64_t>(slows_ns * ns / (slows_ns + ns));
+}
+
 class Modeller {
  public:
   Modeller(const StepList& list, const DeviceProfile& profile)
@@ -241,6 +252,7 @@ class Modeller {
       if (next - last < 2) continue;
       const StorageIndex read = ReadAfter(storages, last);
       const bool is_movable = read != kNoStorage && storage(read).can_be_copied;
+      const int64_t in_ns = CopyNs(profile_.to_device, buffer.bytes);
       gaps_.push_back(
           {.storage = read,
            .copy_out =
@@ -248,8 +260,9 @@ class Modeller {
            .last = last,
            .next = next,
            .aligned_bytes = AlignUp(buffer.bytes, kBufferAlignment),
-           .copy_in_ns = CopyNs(profile_.to_device, buffer.bytes),
+           .copy_in_ns = in_ns,
            .shared_in_ns = SharedCopyNs(profile_.to_device, buffer.bytes),
+           .in_slows_ns = SlowsNs(profile_, buffer.bytes, in_ns),
            .is_movable = is_movable});
     }
     FindKernels(accesses, std::span(gaps_).subspan(first));
@@ -292,14 +305,16 @@ class Modeller {
     const auto added = static_cast<int32_t>(model_.copies.size());
     const bool is_feed =
         model_.steps[static_cast<size_t>(written)].kind == StepKind::kFeed;
-    model_.copies.push_back(
-        {.value = is_known ? storage(read).root : ValueId(),
-         .written = written,
-         .bytes = buffer.bytes,
-         .ns = is_feed ? 0 : CopyNs(profile_.to_host, buffer.bytes),
-         .shared_ns =
-             is_feed ? 0 : SharedCopyNs(profile_.to_host, buffer.bytes),
-         .is_feed = is_feed});
+    CopyOut& copy = model_.copies.emplace_back();
+    copy = {.value = is_known ? storage(read).root : ValueId(),
+            .written = written,
+            .bytes = buffer.bytes,
+            .is_feed = is_feed};
+    if (!is_feed) {
+      copy.ns = CopyNs(profile_.to_host, buffer.bytes);
+      copy.shared_ns = SharedCopyNs(profile_.to_host, buffer.bytes);
+      copy.slows_ns = SlowsNs(profile_, buffer.bytes, copy.ns);
+    }
     if (is_known) copy_of_[static_cast<size_t>(read)] = added;
     return added;
   }

@@ -47,6 +47,9 @@ struct CopyOut {
   // for a feed.
   int64_t ns = 0;
   int64_t shared_ns = 0;
+  // How much longer kernels beside it take (DeviceProfile::
+  // kernel_ns_per_copied_byte); 0 for a feed.
+  int64_t slows_ns = 0;
   // The caller has the bytes: nothing is copied out (graph/feeds.h).
   bool is_feed = false;
 };
@@ -66,6 +69,7 @@ struct Gap {
   // As for CopyOut.
   int64_t copy_in_ns = 0;
   int64_t shared_in_ns = 0;
+  int64_t in_slows_ns = 0;
   // False: no graph edit can use the gap, since the bytes are overwritten in
   // place or get another name from a computing node. Only the lower bound
   // counts it.

@@ -219,6 +219,7 @@ class Replay {
           {.reader = gap(index).next, .gap = index, .done_ns = in_free_ns_});
       if (is_early) early_.emplace(gap(index).next, gap(index).aligned_bytes);
       result_.moved_bytes += copy(index).bytes;
+      slowed_ns_ += gap(index).in_slows_ns;
     }
   }
 
@@ -247,7 +248,7 @@ class Replay {
       fed_ns_ = ran_ns.end;
     } else {
       ran_ns.begin = std::max(now_ns_, fed_ns_);
-      ran_ns.end = ran_ns.begin + step.ns;
+      ran_ns.end = ran_ns.begin + step.ns + std::exchange(slowed_ns_, 0);
       now_ns_ = ran_ns.end;
       computed_ns_ = ran_ns.end;
     }
@@ -271,6 +272,7 @@ class Replay {
     ran_ns.end = EndOfCopy(ran_ns.begin, out.ns, out.shared_ns, in_free_ns_);
     out_free_ns_ = ran_ns.end;
     result_.moved_bytes += out.bytes;
+    slowed_ns_ += out.slows_ns;
   }
 
   const StepModel& model_;
@@ -286,6 +288,7 @@ class Replay {
   int64_t out_free_ns_ = 0;
   int64_t in_free_ns_ = 0;
   int64_t fed_ns_ = 0;
+  int64_t slowed_ns_ = 0;  // by copies that began; the next kernel takes longer
   // In addition to the staying bytes: tensors that leave, or came back early.
   int64_t extra_bytes_ = 0;
   LeastFirst<Change> changes_;

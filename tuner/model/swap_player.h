@@ -8,7 +8,8 @@
 // as soon as possible. Copies back run in the order of their readers. Each
 // begins just early enough to avoid a stall or, if memory is short, as early as
 // memory allows. A step that needs bytes waits for the oldest copies to the
-// host until enough are free.
+// host until enough are free. Where copies slow kernels (on CPUs), the kernel
+// after a copy's begin takes longer by all that the copy costs.
 #ifndef SPILLWAY_TUNER_MODEL_SWAP_PLAYER_H_
 #define SPILLWAY_TUNER_MODEL_SWAP_PLAYER_H_
 

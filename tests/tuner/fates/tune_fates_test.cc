@@ -100,6 +100,22 @@ TEST(TuneFatesTest, RecomputesBatchNormsWhereTheLinkIsSlow) {
   EXPECT_GT(derived, 5);
 }
 
+// A link that hides all copies, but they slow the kernels beside them.
+TEST(TuneFatesTest, RecomputesWhatWouldSlowKernelsDown) {
+  TunerCase tuner_case = ZooCase("resnet20", 32, 16, 100);
+  const int64_t budget = ModelOf(tuner_case).peak_bytes / 2;
+  const auto clones = [&] {
+    const auto fates = TuneFates(tuner_case, budget);
+    const auto swaps = TuneSwaps(InputsOf(tuner_case, budget), {});
+    EXPECT_TRUE(fates.ok() && swaps.ok());
+    EXPECT_LE(fates->chosen.step.step_ns, swaps->chosen.step.step_ns);
+    return fates->chosen.recipe.recompute.clones.size();
+  };
+  const size_t before = clones();
+  tuner_case.profile.kernel_ns_per_copied_byte = 0.05;
+  EXPECT_GT(clones(), before + 5);
+}
+
 // In 240 random steps: slower at 1 of 1,096 budgets, by 0.13 %.
 TEST(TuneFatesTest, MoreMemoryIsHardlyEverSlower) {
   constexpr int kBudgets = 12;

@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/executor/plan/plan_cases.h"
+#include "tests/support/status_matchers.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/bound/lower_bound.h"
+#include "tuner/model/evaluate.h"
+#include "tuner/search/edit_for_swaps.h"
 
 namespace spillway {
 namespace {
@@ -17,6 +21,7 @@ namespace {
 using testing::BudgetBetween;
 using testing::CaseOf;
 using testing::ChainGraph;
+using testing::InputsOf;
 using testing::LinkOf;
 using testing::ModelOf;
 using testing::MovableGaps;
@@ -73,6 +78,29 @@ TEST(SwapPlayerTest, WithTimeToSpareACopyBackBeginsJustEarlyEnough) {
   const PlayedStep early = SwapPlayer(slow, 4 * kPlayedBytes).Play({1, 0, 0});
   EXPECT_EQ(early.step_ns, 16000);
   EXPECT_EQ(early.stall_ns[0], 0);
+}
+
+// On a CPU, a copy takes cores from the kernels beside it.
+TEST(SwapPlayerTest, CopiesSlowKernelsAsInTheSimulator) {
+  DeviceProfile profile = LinkOf(1);
+  profile.kernel_ns_per_copied_byte = 0.5;
+  const TunerCase tuner_case =
+      CaseOf(ChainGraph(4, kPlayedBytes, false), ToyOps(), 2000, profile);
+  const StepModel model = ModelOf(tuner_case);
+  FoundSwaps found = {.moved = {1, 0, 0}};
+  found.played = SwapPlayer(model, 4 * kPlayedBytes).Play(found.moved);
+  ASSERT_TRUE(found.played.fits);
+  // Each of two copies takes 1024 ns, in which a kernel does 1024 / 1.5 ns of
+  // its work.
+  EXPECT_EQ(found.played.step_ns, 8 * 2000 + 2 * 341);
+  SwapEdit edit = EditForSwaps(tuner_case.graph, tuner_case.ops,
+                               tuner_case.schedule, model, found);
+  ASSERT_OK_AND_ASSIGN(const EvaluatedRecipe evaluated,
+                       Evaluate(InputsOf(tuner_case, 4 * kPlayedBytes),
+                                {.swaps = std::move(edit.swaps),
+                                 .schedule = std::move(edit.schedule)}));
+  EXPECT_NEAR(static_cast<double>(evaluated.step.step_ns),
+              static_cast<double>(found.played.step_ns), 4);
 }
 
 // One choice of gaps of a random step, and how it played.
