@@ -23,12 +23,12 @@ from run_facts import run_facts, write_result
 from same_results import check_results
 from script import run_script
 
-# Model, flags of the step, budget.
-CASES = [
-    ("googlenet", ["--image_size=2048", "--batch_size=1"], "720MiB"),
-    ("unet3d", ["--image_size=64", "--batch_size=1"], "520MiB"),
-    ("resnet50", ["--batch_size=32"], "1152MiB"),
-]
+# By model: flags of the step, budget.
+CASES = {
+    "googlenet": (["--image_size=2048", "--batch_size=1"], "720MiB"),
+    "unet3d": (["--image_size=64", "--batch_size=1"], "520MiB"),
+    "resnet50": (["--batch_size=32"], "1152MiB"),
+}
 
 KINDS = {"free": [], "auto": ["--lms=auto"], "v1": ["--lms=v1"]}
 
@@ -43,8 +43,8 @@ def run(program, command, model, flags, expected=0):
     return json.loads(done.stdout), done.stderr
 
 
-def measure(options, case, profile):
-    model, flags, budget = case
+def measure(options, model, profile):
+    flags, budget = CASES[model]
     limit = [f"--device_memory={budget}"]
     _, refusal = run(options.spillway, "simulate", model, [*flags, *limit],
                      expected=3)
@@ -91,18 +91,23 @@ def print_row(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
+    parser.add_argument("--models", default=",".join(CASES))
     parser.add_argument("--profile_steps", type=int, default=3,
                         help="steps to measure kernels in")
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
+    options.models = options.models.split(",")
+    for model in options.models:
+        if model not in CASES:
+            parser.error(f"--models: {model!r} is not one of {', '.join(CASES)}")
     print(f"{'model':<12}{'budget':>9}  {'LMS':<6}{'device':>12}{'host':>12}"
           f"{'step':>12}{'speed':>10}")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
-        for case in CASES:
-            rows.append(measure(options, case, f"{folder}/profile.json"))
+        for model in options.models:
+            rows.append(measure(options, model, f"{folder}/profile.json"))
             print_row(rows[-1])
     if options.json:
         write_result(options.json,
