@@ -12,8 +12,8 @@
 
 namespace spillway {
 
-// As memcpy; the ranges do not overlap. From 1 MiB on past the caches. What it
-// wrote is visible to whoever sees a later store of this thread.
+// As memcpy; the ranges do not overlap. From 1 MiB on past the caches. A thread
+// that sees a later store of this thread sees the copied bytes as well.
 void CopyBytes(void* to, const void* from, int64_t bytes);
 
 }  // namespace spillway
