@@ -32,6 +32,8 @@ import subprocess
 import sys
 import tempfile
 
+from script import comma_list
+
 BENCHMARKS = pathlib.Path(__file__).resolve().parent
 PROFILES = BENCHMARKS.parent / "simulator/profiles"
 DTYPES = {"fp32": "float32", "fp16": "float16"}
@@ -266,17 +268,12 @@ def parse_options(names):
     parser.add_argument("--check", action="store_true",
                         help="fit nothing; exit status 1 if a row is further "
                         "off than the table states")
-    parser.add_argument("--families", default=",".join(names),
+    parser.add_argument("--families", type=comma_list(names),
+                        default=",".join(names),
                         help="default: all of " + ", ".join(names))
     parser.add_argument("--profiles", type=pathlib.Path, default=PROFILES,
                         help="folder of the profiles")
-    options = parser.parse_args()
-    options.families = options.families.split(",")
-    unknown = [name for name in options.families if name not in names]
-    if unknown:
-        parser.error(f"--families: {unknown[0]!r} is not one of "
-                     + ", ".join(names))
-    return options
+    return parser.parse_args()
 
 
 def main():

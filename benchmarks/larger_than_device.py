@@ -21,7 +21,7 @@ import tempfile
 
 from run_facts import run_facts, write_result
 from same_results import check_results
-from script import run_script
+from script import comma_list, run_script
 
 # By model: flags of the step, budget.
 CASES = {
@@ -91,17 +91,14 @@ def print_row(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
-    parser.add_argument("--models", default=",".join(CASES))
+    parser.add_argument("--models", type=comma_list(CASES),
+                        default=",".join(CASES))
     parser.add_argument("--profile_steps", type=int, default=3,
                         help="steps to measure kernels in")
     parser.add_argument("--steps", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--json", help="write the result to this file")
     options = parser.parse_args()
-    options.models = options.models.split(",")
-    for model in options.models:
-        if model not in CASES:
-            parser.error(f"--models: {model!r} is not one of {', '.join(CASES)}")
     print(f"{'model':<12}{'budget':>9}  {'LMS':<6}{'device':>12}{'host':>12}"
           f"{'step':>12}{'speed':>10}")
     rows = []

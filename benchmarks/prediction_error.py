@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 from run_facts import run_facts, write_result
-from script import run_script
+from script import comma_list, run_script
 
 # Model: flags for a step of 0.02 to 0.3 s on two cores.
 CASES = {
@@ -148,7 +148,8 @@ def summary(rows):
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--spillway", default="build/release/bin/spillway")
-    parser.add_argument("--models", default=",".join(CASES),
+    parser.add_argument("--models", type=comma_list(CASES),
+                        default=",".join(CASES),
                         help="default: all of " + ", ".join(CASES))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=30, help="timed, a run")
@@ -160,12 +161,7 @@ def parse_options():
                         "take; default 0.02")
     parser.add_argument("--tries", type=int, default=5)
     parser.add_argument("--json", help="write the result to this file")
-    options = parser.parse_args()
-    options.models = options.models.split(",")
-    unknown = [name for name in options.models if name not in CASES]
-    if unknown:
-        parser.error(f"--models: {unknown[0]!r} is not one of {', '.join(CASES)}")
-    return options
+    return parser.parse_args()
 
 
 def main():

@@ -1,6 +1,8 @@
 """Error handling of the scripts in this folder: a missing file or package, or
-the failure of a program, is reported in one line with exit status 1."""
+the failure of a program, is reported in one line with exit status 1, a name
+that an option does not know with exit status 2."""
 
+import argparse
 import pathlib
 import subprocess
 import sys
@@ -20,6 +22,18 @@ def complaint(error):
         return f"there is no {error.filename}"
     name = pathlib.Path(error.cmd[0]).name
     return f"{name}: exit status {error.returncode}: {last_line(error.stderr)}"
+
+
+def comma_list(known):
+    """An argument's type: names of `known`, separated by commas."""
+    def parse(text):
+        names = text.split(",")
+        for name in names:
+            if name not in known:
+                raise argparse.ArgumentTypeError(
+                    f"{name!r} is not one of {', '.join(known)}")
+        return names
+    return parse
 
 
 def run_script(main):

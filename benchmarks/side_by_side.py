@@ -17,7 +17,7 @@ import tempfile
 
 from network_facts import check_parameters
 from run_facts import run_facts, write_result
-from script import last_line
+from script import comma_list, last_line
 from step_program import LEARNING_RATE
 
 BATCHES = {"resnet50": 16, "vgg16": 8, "googlenet": 32, "inception3": 8,
@@ -137,17 +137,6 @@ def format_row(row, names):
                  f"{row['ratio_most']:.2f}")
     return "\n".join([line, *(f"  {name}: {error}"
                               for name, error in row["errors"].items())])
-
-
-def comma_list(known):
-    def parse(text):
-        names = text.split(",")
-        for name in names:
-            if name not in known:
-                raise argparse.ArgumentTypeError(
-                    f"{name!r} is not one of {', '.join(known)}")
-        return names
-    return parse
 
 
 def parse_batches(text):

@@ -19,6 +19,7 @@
 #include "tuner/prepare_choices.h"
 #include "tuner/profile/resolve_profile.h"
 #include "tuner/search/smallest_budget.h"
+#include "tuner/search/tflms_sets.h"
 #include "tuner/search/tune_algorithms.h"
 #include "tuner/tune_policy.h"
 

@@ -20,10 +20,10 @@ namespace spillway {
 namespace {
 
 // Fractions of the budget that the search reserves for holes between buffers.
-constexpr std::array<double, 5> kFateSlacks = {0, 0.005, 0.02, 0.04, 0.08};
-// The same if the search tries all.
-constexpr std::array<double, 13> kAllFateSlacks = {
+// Only the first of them unless it tries all.
+constexpr std::array<double, 13> kFateSlacks = {
     0, 0.005, 0.02, 0.04, 0.08, 0.12, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5};
+constexpr size_t kUsualFateSlacks = 5;
 
 // Steps that the thorough search plays, counted by their nodes, and limits of
 // the plays.
@@ -178,8 +178,8 @@ class OrderSearch {
   }
 
   std::span<const double> Slacks() const {
-    if (candidates_.tries_all) return kAllFateSlacks;
-    return kFateSlacks;
+    const std::span<const double> all = kFateSlacks;
+    return candidates_.tries_all ? all : all.first(kUsualFateSlacks);
   }
 
   // Keeps this fraction of the budget free. Adds a trial if it could be the

@@ -5,6 +5,12 @@
 #include <cstddef>
 #include <limits>
 #include <set>
+#include <string>
+
+#include "base/status_macros.h"
+#include "executor/plan/choose_schedule.h"
+#include "fmt/format.h"
+#include "lms/lms.h"
 
 namespace spillway {
 namespace {
@@ -116,6 +122,41 @@ void ForEachV2Set(
       }
     }
   }
+}
+
+absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
+                                    const LmsOptions& options) {
+  StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
+  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps,
+                            PlanSwaps(options, inputs.ops, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(const Graph edited,
+                            ApplyRecipe(recipe, inputs.ops, inputs.graph));
+  SPILLWAY_ASSIGN_OR_RETURN(
+      recipe.schedule,
+      ChooseSchedule(edited, inputs.ops,
+                     NodesToRun(edited, inputs.ops, inputs.compile.fetches),
+                     ScheduleKind::kMemory,
+                     OptionsFor(recipe, edited, inputs.compile)));
+  return recipe;
+}
+
+std::string DescribeOptions(const LmsOptions& options) {
+  switch (options.mode) {
+    case LmsMode::kOff:
+    case LmsMode::kAuto:
+      return std::string(LmsModeName(options.mode));
+    case LmsMode::kV1:
+      return fmt::format(
+          "v1 {} lb {} ub {}{}{}",
+          std::string(ControlStrategyName(options.v1.ctrld_strategy)),
+          options.v1.lb, options.v1.ub, options.v1.fuse_swapins ? " fused" : "",
+          options.v1.swap_branches ? " branches" : "");
+    case LmsMode::kV2:
+      return fmt::format("v2 threshold {} ahead {} groupby {} sync {}",
+                         options.v2.swapout_threshold, options.v2.swapin_ahead,
+                         options.v2.swapin_groupby, options.v2.sync_mode);
+  }
+  return "";
 }
 
 }  // namespace spillway

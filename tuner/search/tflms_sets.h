@@ -1,13 +1,17 @@
-// Sets of TFLMS options to try.
+// Sets of TFLMS options to try, and the step that one of them makes.
 #ifndef SPILLWAY_TUNER_SEARCH_TFLMS_SETS_H_
 #define SPILLWAY_TUNER_SEARCH_TFLMS_SETS_H_
 
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "lms/options.h"
+#include "tuner/model/evaluate.h"
+#include "tuner/model/step_recipe.h"
 
 namespace spillway {
 
@@ -29,6 +33,13 @@ void ForEachV2Set(
     const LmsOptions& common, int64_t num_levels,
     const std::function<std::optional<int64_t>(const LmsOptions& options)>&
         step_ns);
+
+// A set of TFLMS options as a recipe, with the memory-saving order of nodes.
+absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
+                                    const LmsOptions& options);
+
+// "v1 chain_rule lb 1 ub 10000", "v2 threshold 3 ahead 1 groupby 0 sync 0".
+std::string DescribeOptions(const LmsOptions& options);
 
 }  // namespace spillway
 

@@ -13,8 +13,6 @@
 #include "base/units.h"
 #include "executor/plan/choose_schedule.h"
 #include "fmt/format.h"
-#include "graph/well_known_ops.h"
-#include "lms/lms.h"
 #include "lms/v2/levels.h"
 #include "tuner/fates/fate_candidates.h"
 #include "tuner/model/step_model.h"
@@ -186,13 +184,11 @@ class Tuner {
   }
 
   // Within 0.1 %: a search for less is not worth its time.
-  bool IsNearWithoutSwaps() const {
-    return IsWithoutSwapsNear(BoundOfSwaps(inputs_, best_->recipe));
-  }
+  bool IsNearWithoutSwaps() const { return IsWithoutSwapsNear(best_->recipe); }
 
-  bool IsWithoutSwapsNear(const StepTimeBound& bound) const {
-    return static_cast<double>(best_->step.step_ns) <=
-           1.001 * static_cast<double>(bound.step_ns);
+  // The bound of the recipe's order of the kernels.
+  bool IsWithoutSwapsNear(const StepRecipe& recipe) const {
+    return IsWithin(1.001, BoundOfSwaps(inputs_, recipe).step_ns);
   }
 
   // A feed that is in the way may be faster to send away and feed again, and in
@@ -202,8 +198,7 @@ class Tuner {
     return options_.lms.mode == LmsMode::kAuto &&
            inputs_.graph.num_nodes() <= kSmallGraph &&
            !std::ranges::all_of(orders_, [&](const Order& order) {
-             return IsWithoutSwapsNear(
-                 BoundOfSwaps(inputs_, {.schedule = order.schedule}));
+             return IsWithoutSwapsNear({.schedule = order.schedule});
            });
   }
 
@@ -398,8 +393,12 @@ class Tuner {
   }
 
   bool IsNear(int64_t bound_ns) const {
-    return best_ && static_cast<double>(best_->step.step_ns) <=
-                        effort_.near_bound * static_cast<double>(bound_ns);
+    return best_ && IsWithin(effort_.near_bound, bound_ns);
+  }
+
+  bool IsWithin(double factor, int64_t bound_ns) const {
+    return static_cast<double>(best_->step.step_ns) <=
+           factor * static_cast<double>(bound_ns);
   }
 
   bool IsBetter(const EvaluatedRecipe& evaluated) const {
@@ -496,41 +495,6 @@ ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe) {
   return ClassBoundsOfFates(
       inputs, KernelOrder(recipe, inputs.graph),
       inputs.compile.device_budget_bytes.value_or(kNoBudget));
-}
-
-absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
-                                    const LmsOptions& options) {
-  StepRecipe recipe = {.name = DescribeOptions(options), .options = options};
-  SPILLWAY_ASSIGN_OR_RETURN(recipe.swaps,
-                            PlanSwaps(options, inputs.ops, inputs.graph));
-  SPILLWAY_ASSIGN_OR_RETURN(const Graph edited,
-                            ApplyRecipe(recipe, inputs.ops, inputs.graph));
-  SPILLWAY_ASSIGN_OR_RETURN(
-      recipe.schedule,
-      ChooseSchedule(edited, inputs.ops,
-                     NodesToRun(edited, inputs.ops, inputs.compile.fetches),
-                     ScheduleKind::kMemory,
-                     OptionsFor(recipe, edited, inputs.compile)));
-  return recipe;
-}
-
-std::string DescribeOptions(const LmsOptions& options) {
-  switch (options.mode) {
-    case LmsMode::kOff:
-    case LmsMode::kAuto:
-      return std::string(LmsModeName(options.mode));
-    case LmsMode::kV1:
-      return fmt::format(
-          "v1 {} lb {} ub {}{}{}",
-          std::string(ControlStrategyName(options.v1.ctrld_strategy)),
-          options.v1.lb, options.v1.ub, options.v1.fuse_swapins ? " fused" : "",
-          options.v1.swap_branches ? " branches" : "");
-    case LmsMode::kV2:
-      return fmt::format("v2 threshold {} ahead {} groupby {} sync {}",
-                         options.v2.swapout_threshold, options.v2.swapin_ahead,
-                         options.v2.swapin_groupby, options.v2.sync_mode);
-  }
-  return "";
 }
 
 }  // namespace spillway

@@ -92,13 +92,6 @@ StepTimeBound BoundOf(const TunerInputs& inputs, const StepRecipe& recipe);
 
 ClassBounds ClassBoundsOf(const TunerInputs& inputs, const StepRecipe& recipe);
 
-// A set of TFLMS options as a recipe, with the memory-saving order of nodes.
-absl::StatusOr<StepRecipe> RecipeOf(const TunerInputs& inputs,
-                                    const LmsOptions& options);
-
-// "v1 chain_rule lb 1 ub 10000", "v2 threshold 3 ahead 1 groupby 0 sync 0".
-std::string DescribeOptions(const LmsOptions& options);
-
 }  // namespace spillway
 
 #endif  // SPILLWAY_TUNER_SEARCH_TUNE_SWAPS_H_

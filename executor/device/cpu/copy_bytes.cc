@@ -20,8 +20,8 @@ constexpr bool kIsWatched = true;
 constexpr bool kIsWatched = false;
 #endif
 
-constexpr int64_t kVectorBytes = sizeof(__m128i);
 constexpr int64_t kVectors = 4;  // of a cache line
+constexpr int64_t kLineBytes = kVectors * sizeof(__m128i);
 
 // Whole lines. `to` is aligned to a vector.
 void StreamLines(std::byte* to, const std::byte* from, int64_t lines) {
@@ -40,24 +40,21 @@ void StreamLines(std::byte* to, const std::byte* from, int64_t lines) {
 void CopyBytes(void* to, const void* from, int64_t bytes) {
   auto* to_byte = static_cast<std::byte*>(to);
   const auto* from_byte = static_cast<const std::byte*>(from);
-  const auto copy = [&](int64_t count) {
-    std::memcpy(to_byte, from_byte, static_cast<size_t>(count));
-    to_byte += count;
-    from_byte += count;
-    bytes -= count;
+  const auto copy = [&](int64_t begin, int64_t end) {
+    std::memcpy(to_byte + begin, from_byte + begin,
+                static_cast<size_t>(end - begin));
   };
-  if (bytes >= kLeastBytes && !kIsWatched) {
-    constexpr int64_t kLine = kVectorBytes * kVectors;
-    const auto past = static_cast<int64_t>(
-        reinterpret_cast<uintptr_t>(to_byte) % static_cast<size_t>(kLine));
-    if (past != 0) copy(kLine - past);
-    const int64_t lines = bytes / kLine;
-    StreamLines(to_byte, from_byte, lines);
-    to_byte += lines * kLine;
-    from_byte += lines * kLine;
-    bytes -= lines * kLine;
+  if (bytes < kLeastBytes || kIsWatched) {
+    copy(0, bytes);
+    return;
   }
-  copy(bytes);
+  // The lines that it fills go past the caches.
+  const auto address = static_cast<int64_t>(reinterpret_cast<intptr_t>(to));
+  const int64_t begin = AlignUp(address, kLineBytes) - address;
+  const int64_t lines = (bytes - begin) / kLineBytes;
+  copy(0, begin);
+  StreamLines(to_byte + begin, from_byte + begin, lines);
+  copy(begin + lines * kLineBytes, bytes);
 }
 
 }  // namespace spillway

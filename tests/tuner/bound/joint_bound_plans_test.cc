@@ -20,6 +20,7 @@
 #include "tests/support/test_size.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/bound/joint_bound.h"
+#include "tuner/search/tflms_sets.h"
 #include "tuner/search/tune_swaps.h"
 
 namespace spillway {

@@ -18,6 +18,7 @@
 #include "tests/tuner/found_swaps.h"
 #include "tests/tuner/tuner_case.h"
 #include "tuner/bound/lower_bound.h"
+#include "tuner/search/tflms_sets.h"
 #include "tuner/search/tune_swaps.h"
 
 namespace spillway {

@@ -16,6 +16,7 @@
 #include "tests/support/status_matchers.h"
 #include "tests/support/test_size.h"
 #include "tests/tuner/tuner_case.h"
+#include "tuner/search/tflms_sets.h"
 #include "tuner/search/tune_swaps.h"
 
 namespace spillway {

@@ -13,6 +13,7 @@
 #include "tests/support/test_size.h"
 #include "tests/support/toy_ops.h"
 #include "tests/tuner/tuner_case.h"
+#include "tuner/search/tflms_sets.h"
 
 namespace spillway {
 namespace {
